@@ -1,7 +1,7 @@
 """Addresses of elements, and their positions in lanes.
 
-An address is built up from the outermost loop inwards, so that each loop adds what depends on it
-alone.
+An address is built from the outermost loop inwards, so that each loop adds only the terms that
+depend on it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Addresses:
         return Value(self.writer, self.pointers[buffer], POINTER)
 
     def further(self, buffer: Buffer, pointer: Value, by: Value | int) -> Value:
-        """The address some elements further on."""
+        """The address of a later element."""
         if isinstance(by, int):
             if not by:
                 return pointer
@@ -51,7 +51,7 @@ class Addresses:
         return self.writer.write(POINTER, f"getelementptr {unit}, {pointer!r}, {by!r}")
 
     def address(self, buffer: Buffer, terms: Terms, rest: int, scope: Scope) -> Value:
-        """The address of an element, with what belongs to each loop added there."""
+        """The address of an element; each loop adds its own terms."""
         known = self.control.known
         by_home: dict[Scope, list[tuple[Value, int]]] = {}
         for atom, factor in terms.items():
@@ -79,8 +79,8 @@ class Addresses:
 
     def offsets(self, terms: Mapping[Expr, int], rest: int, scope: Scope,
                 small: bool = False) -> Value:
-        """Where elements lie in their buffer, in each lane; in 32 bits where they are ``small``,
-        or surely fit."""
+        """The positions of elements in their buffer, per lane; in 32 bits if they are ``small`` or
+        provably fit."""
         total: Value | None = None
         far = max(map(abs, positions(terms, rest)))
         bits = 32 if small or far < 1 << 31 else 64
@@ -94,8 +94,8 @@ class Addresses:
 
     def in_block(self, load: Load, crossing: Loop, lane: Loop, scope: Scope, row: Value,
                  column: Value) -> tuple[Value, int]:
-        """The address of an element, given the indices of two loops, and how far apart lanes are.
-        """
+        """The address of an element, given the indices of two loops, and the distance between
+        lanes."""
         inner = scope.within((*crossing.covers, *lane.covers))
         for loop in (crossing, lane):
             inner.rename(loop)
@@ -118,7 +118,7 @@ def named(terms: Mapping[Expr, int], scope: Scope) -> Mapping[Expr, int]:
 
 def with_steps(terms: Mapping[Expr, int], rest: int,
                scope: Scope) -> tuple[Mapping[Expr, int], int]:
-    """Terms without the indices of loops that are written out: those have a known number."""
+    """Terms without the indices of unrolled loops, which are known numbers."""
     kept = {}
     for atom, factor in terms.items():
         value = scope.find(atom)
@@ -130,7 +130,7 @@ def with_steps(terms: Mapping[Expr, int], rest: int,
 
 
 def lane_stride(terms: Mapping[Expr, int], scope: Scope) -> int | None:
-    """How far apart lanes are; None if not by a constant."""
+    """Distance between lanes; None if it is not constant."""
     index = scope.lanes.loop.index
     if any(scope.varies(atom) and atom is not index for atom in terms):
         return None
@@ -149,13 +149,13 @@ def with_first_of_tile(terms: Mapping[Expr, int], lanes: Lanes, tile: Tile) -> T
 
 
 def positions(terms: Mapping[Expr, int], rest: int) -> tuple[int, int]:
-    """The least and the greatest position that an access has, as far as is known."""
+    """The least and the greatest position of an access, as far as known."""
     ends = [sorted(factor * end for end in bounds(atom)) for atom, factor in terms.items()]
     return rest + sum([low for low, _ in ends]), rest + sum([high for _, high in ends])
 
 
 def last_position(terms: Mapping[Expr, int], rest: int) -> int:
-    """The greatest position that an access has, as far as is known."""
+    """The greatest position of an access, as far as known."""
     return positions(terms, rest)[1]
 
 

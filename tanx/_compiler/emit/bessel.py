@@ -69,7 +69,7 @@ _SERIES: dict[tuple[int, int], tuple[tuple[float, ...], tuple[float, ...]]] = {
 
 
 def _pieces(order: int, size: Value) -> tuple[Value, Value]:
-    """What holds up to 8, and what holds beyond."""
+    """The polynomials up to 8, and beyond."""
     low, high = _SERIES[order, size.type.bits]
     return (polynomial(fma(size, 0.25, -1.0), low),
             polynomial(16.0 / size - 1.0, high) / sqrt(size))

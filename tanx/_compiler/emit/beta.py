@@ -1,6 +1,6 @@
 """The incomplete beta function of float32 and float64: a continued fraction in float64, in lanes.
 
-What that takes long for, and the limits of its domain, are left to SciPy's C function.
+SciPy's C function handles the cases where that converges slowly, and the limits of the domain.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ __all__ = ["betainc"]
 
 _scipy = from_scipy("betainc", "The regularised incomplete beta function of (a, b, x).")
 _ENOUGH = {32: 1e-11, 64: 4e-16}
-"""A change of the fraction that is not seen."""
+"""A change of the fraction that is negligible."""
 _LEAST = {32: 1e-3, 64: 0.1}
-"""Parameters below which there is little that 1 less the function of the other side leaves."""
+"""Parameters below which the complement, 1 minus the function of the other side, cancels little."""
 _MOST = 2e3
-"""Parameters up to which it is computed here; SciPy has the others."""
+"""Parameters up to which it is computed here; SciPy handles the others."""
 
 
 def _fraction(a: Value, b: Value, x: Value, enough: float) -> Value:

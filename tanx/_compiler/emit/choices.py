@@ -1,6 +1,6 @@
-"""Choices: selects whose arms are long, or must not be evaluated where they are not taken.
+"""Choices: selects whose arms are long, or must not be evaluated unless they are taken.
 
-A choice by one number is a branch. In lanes, each arm is computed for the lanes that take it, and a
+A choice by a scalar is a branch. In lanes, each arm is computed for the lanes that take it, and a
 long one only if some lane does.
 """
 
@@ -45,11 +45,11 @@ class Choices:
         return self.branch(node, scope)
 
     def is_quick(self, arm: Expr, scope: Scope) -> bool:
-        """Whether an arm does no harm, and what is not known of it is soon computed."""
+        """Whether an arm may always be evaluated, and needs few new instructions."""
         return self.analysis.is_safe(arm) and self.length_left(arm, scope) < QUICK
 
     def length_left(self, expr: Expr, scope: Scope) -> int:
-        """The length of the code for what is not known yet, as far as it matters."""
+        """The length of the code that is still missing, as far as it matters."""
         parts, find, length = self.analysis.parts, scope.find, 0
         for node in walk(expr, into=lambda n: () if find(n) is not None else parts(n)):
             if find(node) is None:
@@ -64,7 +64,7 @@ class Choices:
             not self.analysis.is_quick(node))
 
     def branch(self, node: Op, scope: Scope) -> Scalar:
-        """A choice by scalars: one condition after the other is asked, and one arm executed."""
+        """A choice by scalars: conditions are tested in order, and one arm executed."""
         writer, join, value_of = self.writer, self.writer.fresh("join"), self.expressions.value
         results: list[tuple[Scalar, Scope, Way]] = []
         ends: list[tuple[Scope, Callable[[], list[str]]]] = []
@@ -101,9 +101,9 @@ class Choices:
         return chosen
 
     def remember(self, scope: Scope, way: Way, arm: Scope, blocks: Sequence[str]) -> None:
-        """Let other arms on the same way know what loops in this one have carried last.
+        """Let other arms under the same conditions reuse the results of loops in this one.
 
-        The ways come together where ``scope`` is now; each has its last block among ``blocks``.
+        The paths join at the current position of ``scope``; each ends in one of ``blocks``.
         """
         def join(value: Scalar) -> Scalar:
             return self.control.joined([
@@ -114,7 +114,7 @@ class Choices:
         found.update({node: tuple(map(join, arm.values[node])) for node in loops})
 
     def in_lanes(self, node: Op, scope: Scope) -> Scalar:
-        """A choice that lanes make by themselves: all arms are computed, each for its lanes."""
+        """A choice in lanes: all arms are computed, each for its lanes."""
         chosen: list[tuple[Value, Scalar]] = []
         mask, here, way = scope.mask, scope, _NOWHERE
         last: Any = node
@@ -133,7 +133,7 @@ class Choices:
         return result
 
     def arm(self, expr: Expr, mask: Value, scope: Scope, way: Way) -> Scalar:
-        """The value of an arm in the lanes that need it; if it is long, only if some do."""
+        """The value of an arm in the lanes that need it; a long one is skipped if no lane does."""
         beside = scope.beside(mask)
         beside.values.update(scope.found_on(way))
         if mask.type.lanes == 1 or self.length_left(expr, beside) < self.dear:

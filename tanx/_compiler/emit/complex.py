@@ -1,8 +1,8 @@
-"""Complex numbers: a pair of floats each, and functions of them made from real ones.
+"""Complex numbers as pairs of floats, and functions of them built from real ones.
 
-Products and quotients are computed as NumPy does, to the last bit. Inverse functions follow
-Kahan's formulas, whose branch cuts respect the signs of zeros. Errors are small beside the absolute
-value of a result, though not always beside each of its parts.
+Products and quotients are computed as in NumPy, to the last bit. Inverse functions follow Kahan's
+formulas, whose branch cuts respect the signs of zeros. Errors are small relative to the absolute
+value of a result, though not always relative to each of its parts.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _sign(x: Pair) -> Pair:
 
 
 def _sqrt(x: Pair) -> Pair:
-    """The root in the right half plane, on the side of the cut that the sign of zero says."""
+    """The root in the right half plane, on the side of the cut that the sign of zero selects."""
     # Sizes near the greatest number are halved twice, so that their sum does not overflow.
     great = maximum(absolute(x.re), absolute(x.im)) > 2.0 ** {32: 125, 64: 1021}[x.re.type.bits]
     small = x.times(select(great, constant(x.re, 0.25), 1.0))
@@ -133,10 +133,10 @@ _GREAT = {32: 88.0, 64: 709.0}  # e to these powers is not far from the greatest
 
 
 def _shortened(x: Value, size: Value) -> tuple[Value, Value]:
-    """A real part from which half of the limit is taken where it is great, and a factor for that.
+    """The real part minus half of the limit if it is large, and a factor to compensate.
 
     Parts of e^(x + iy) may be finite though e^x overflows, where the sine or cosine is small. The
-    difference is exact; sinh and cosh that far out are exponentials too.
+    difference is exact; so far out, sinh and cosh are exponentials, too.
     """
     half = _GREAT[x.type.bits] / 2
     great = size > 2 * half
@@ -170,7 +170,7 @@ def _log(x: Pair) -> Pair:
     length = size(x)
     a, b = absolute(x.re), absolute(x.im)
     more, less = maximum(a, b), minimum(a, b)
-    # Close to the unit circle, the logarithm of the length would lose digits.
+    # Close to the unit circle, the logarithm of the absolute value would lose digits.
     near = fma(more - 1.0, more + 1.0, less * less)
     close = (length > 0.5) & (length < 1.75)
     return Pair(select(close, math.log1p(near) * 0.5, math.log(length)), phase(x))
@@ -208,7 +208,7 @@ def _tanh(x: Pair) -> Pair:
     s = math.sinh(x.re)
     below = fma(secant * s, s, 1.0)
     near = Pair(secant * sqrt(fma(s, s, 1.0)) * s / below, t / below)
-    # Far out the sine overflows, and what is left of it is e^-2|x|.
+    # Far out the sine overflows, and the remaining term is e^-2|x|.
     e = math.exp(absolute(x.re) * -1.0)
     wave = 4.0 * math.sin(x.im) * math.cos(x.im) * e * e
     far = Pair(copysign(constant(x.re, 1.0), x.re), wave)
@@ -238,7 +238,7 @@ def _atanh(x: Pair) -> Pair:
     square = b * b
     re = math.log1p(absolute(a) * 4.0 / fma(gap, gap, square)) * 0.25
     im = math.atan2(b + b, gap * (absolute(a) + 1.0) - square) * 0.5
-    # Where squares overflow, the inverse of x is what is left.
+    # Where squares overflow, the inverse of x remains.
     great = maximum(absolute(a), absolute(b)) > 2.0 ** {32: 60, 64: 500}[a.type.bits]
     inverse = divide(Pair(constant(a, 1.0), constant(a, 0.0)), x)
     re = select(great, absolute(inverse.re), re)
@@ -281,4 +281,4 @@ FUNCTIONS: dict[str, Callable[..., Pair]] = {
     "asin": _asin, "acos": _acos, "atan": lambda x: _atanh(x.turned()).turned_back(),
     "asinh": lambda x: _asin(x.turned()).turned_back(), "acosh": _acosh, "atanh": _atanh,
 }
-"""Instructions that make complex numbers of complex numbers."""
+"""Instructions from complex numbers to complex numbers."""

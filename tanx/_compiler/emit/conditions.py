@@ -14,18 +14,18 @@ from .values import I64, Value, convert
 __all__ = ["Conditions"]
 
 _LIKELY = ', !prof !{!"branch_weights", i32 1000, i32 1}'
-"""Behind a branch whose first way is nearly always taken: that way is laid out without jumps."""
+"""Appended to a branch whose first target is nearly always taken: it is laid out without jumps."""
 
 
 class Conditions:
-    """Writes code that runs where a condition holds."""
+    """Writes code that runs if a condition holds."""
 
     def __init__(self, control: Control, expressions: Expressions):
         self.control, self.expressions = control, expressions
         self.writer, self.analysis = control.writer, expressions.analysis
 
     def when(self, condition: Value | Expr, scope: Scope, write: Callable[[Scope], None]) -> None:
-        """Write code that runs where a condition holds."""
+        """Write code that runs if a condition holds."""
         arm, after = Scope(scope, self.writer.fresh("then"), conditional=True), (
             self.writer.fresh("after"))
         enter = self.entrance(condition, scope, arm)
@@ -35,11 +35,11 @@ class Conditions:
 
     def entrance(self, condition: Value | Expr, scope: Scope, arm: Scope) -> Callable[
             [str], list[str]]:
-        """Ask for a condition; the result writes the jump to an arm, or to the label it is given.
+        """Test a condition; the returned function writes the jump to an arm, or to the given label.
 
-        A negative index counts from the end of an array, and few are negative: the test whether an
-        index is inside of the array as it is comes first, with one jump instead of two. (A
-        processor has 48 jumps under way: with 5 for each entry, a product with 100,000 sparse rows
+        A negative index counts from the end of an array, but few indices are negative: the test
+        whether an index is in range as it is comes first, with one jump instead of two. (A
+        processor has 48 jumps in flight: with 5 for each entry, a product with 100,000 sparse rows
         of 3 entries takes 1.4 of SciPy's time, with 3 it takes 0.95; Cascade Lake.)
         """
         if isinstance(condition, Value):

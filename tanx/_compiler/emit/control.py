@@ -1,4 +1,4 @@
-"""Loops and joins: the blocks of one function, and the values that come together in them."""
+"""Loops and joins: the basic blocks of a function, and the values that merge in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from .values import I64, Value, Writer, any_lane, intrinsic
 __all__ = ["Control", "Step"]
 
 Step = Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]]
-"""Writes a step of a loop: takes its scope and the states before it, gives the states after it."""
+"""Writes a step of a loop: takes its scope and the states before it, returns the states after
+it."""
 
 
 class Control:
@@ -34,7 +35,8 @@ class Control:
         return result
 
     def known(self, scope: Scope, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What a scope knows by a key, such as an address; it is made there if it is missing."""
+        """The value that a scope has for a key, such as an address; it is computed there if
+        missing."""
         if key not in scope.values:
             scope.values[key] = self.at(scope, make)
         return scope.values[key]
@@ -44,7 +46,7 @@ class Control:
         return Value(self.writer, str(number), I64)
 
     def allocate(self, type: str, hint: str = "room") -> str:
-        """The name of memory on the stack, which the function takes before anything else."""
+        """The name of memory on the stack, which the function allocates at its start."""
         name = "%" + self.writer.fresh(hint)
         self.top.lines.insert(0, f"{name} = alloca {type}")
         return name
@@ -53,11 +55,11 @@ class Control:
              states: Sequence[Scalar], body: Step, bound: Iterable = (),
              writes: frozenset[Buffer] = frozenset(), base: Value | None = None,
              polled: bool = False) -> list[Scalar]:
-        """Write a loop that carries states; ``body`` writes a step and gives the next states.
+        """Write a loop that carries states; ``body`` writes a step and returns the next states.
 
         Steps are numbered from ``first`` up to ``last``, and counted from ``base`` if there is one;
-        in lanes, each step is ``width`` iterations. A ``last`` that is not known yet is not 0.
-        Where steps are ``polled``, the program may be stopped behind each of them.
+        in lanes, each step is ``width`` iterations. A ``last`` that is not a constant is not 0. If
+        steps are ``polled``, each of them checks at its end whether the program should stop.
         """
         if isinstance(last, int) and last - first == 1:
             return self.once(scope, loop, first, states, body, bound, writes, base)
@@ -96,8 +98,7 @@ class Control:
     def once(self, scope: Scope, loop: Loop, number: int, states: Sequence[Scalar], body: Step,
              bound: Iterable = (), writes: frozenset[Buffer] = frozenset(),
              base: Value | None = None) -> list[Scalar]:
-        """Write a loop of a single step, which has a number; counted from ``base`` if there is one.
-        """
+        """Write a single step of a loop, by its number; counted from ``base`` if there is one."""
         inner = scope.within((*loop.covers, loop.index, *bound), writes)
 
         def write() -> list[Scalar]:
@@ -107,7 +108,7 @@ class Control:
         return self.at(inner, write)
 
     def bind(self, inner: Scope, loop: Loop, counter: Value) -> None:
-        """Make the index of a loop known inside it."""
+        """Define the index of a loop inside it."""
         inner.rename(loop)
         if loop.width == 1:
             inner.values[loop.index] = counter
@@ -122,11 +123,11 @@ class Control:
         inner.lanes = Lanes(loop, start)
         inner.varying = inner.bound
         inner.values[inner.lanes] = start
-        if inner.mask is not None:  # a mask of outer lanes holds if any of them takes part
+        if inner.mask is not None:  # a mask of outer lanes is true if any of them is active
             inner.mask = any_lane(inner.mask).of(loop.width)
 
     def joined(self, ways: Sequence[tuple[Scalar, str]]) -> Scalar:
-        """The value that came along one of several ways, each with the block that it ends in."""
+        """The value that arrives from one of several blocks."""
         def phi(parts: Iterable[Value]) -> Value:
             pairs = [(part, block) for part, (_, block) in zip(parts, ways)]
             texts = ", ".join([f"[ {part.text}, %{block} ]" for part, block in pairs])

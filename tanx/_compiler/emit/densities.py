@@ -1,8 +1,8 @@
 """The weights of the gamma and beta distributions, in float64: powers over gamma functions.
 
-Logarithms of these are differences of large numbers, which cancel where the weights are large.
-Therefore they are written as deviations from the middle (Loader 2000), and what Stirling's formula
-leaves. It holds from 8 on; smaller parameters are lifted there by the recurrence.
+Logarithms of these are differences of large numbers, which cancel where the densities are large.
+Therefore they are written as deviations from the middle (Loader 2000), and the error of Stirling's
+formula. It holds from 8 on; the recurrence raises smaller parameters to that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .values import Value, absolute, fma, polynomial, select, sqrt
 __all__ = ["beta_weight", "deviation", "gamma_weight"]
 
 _LIFTED = 8.0
-"""How far small parameters are lifted: to where Stirling's formula holds."""
+"""By how much small parameters are raised: to where Stirling's formula holds."""
 _STIRLING = (-0.029550653594771242, 0.00641025641025641, -0.0019175269175269176,
              0.0008417508417508417, -0.0005952380952380953, 0.0007936507936507937,
              -0.002777777777777778, 0.08333333333333333)
@@ -25,19 +25,19 @@ _ARTANH = tuple(2 / (2 * k + 3) for k in reversed(range(17)))
 
 
 def deviation(moved: Value) -> Value:
-    """``moved - log(1 + moved)`` up to a half: some half of the square."""
+    """``moved - log(1 + moved)`` up to a half: about half of the square."""
     s = moved / (moved + 2.0)
     square = s * s
     return s * fma(-square, polynomial(square, _ARTANH), moved)
 
 
 def _deviation(moved: Value, logarithm: Value) -> Value:
-    """The same for all numbers, where the logarithm is given."""
+    """The same for all numbers, given the logarithm."""
     return select(absolute(moved) < 0.5, deviation(moved), moved - logarithm)
 
 
 def _stirling(z: Value) -> Value:
-    """The logarithm of gamma(z) over Stirling's formula, from 8 on."""
+    """The logarithm of gamma(z) divided by Stirling's formula, from 8 on."""
     inverse = 1.0 / z
     return polynomial(inverse * inverse, _STIRLING) * inverse
 

@@ -1,7 +1,7 @@
 """Expressions: each node is computed once, in the outermost scope where it can be.
 
-Loads, folds and choices are written by parts of an emitter that need expressions themselves: the
-emitter sets them. All other nodes are the same on every target.
+Loads, folds and choices are written by parts of an emitter that need expressions themselves, so the
+emitter sets these. All other nodes are the same on every target.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Expressions:
     load: Callable[[Load, Scope], Scalar]
     fold: Callable[[Fold, Scope], tuple[Scalar, ...]]
     choice: Callable[[Op, Scope], Scalar]
-    """Writes a select whose arms are long, or must not be evaluated where they are not taken."""
+    """Writes a select whose arms are long, or must not be evaluated unless they are taken."""
 
     def __init__(self, control: Control, analysis: Analysis):
         self.control, self.analysis = control, analysis
         self.writer = control.writer
 
     def value(self, expr: Expr, scope: Scope) -> Any:
-        """The value of an expression in a scope, computed as far out as it can be."""
+        """The value of an expression, computed in the outermost scope possible."""
         found = scope.find(expr)
         if found is not None:
             return found
@@ -45,7 +45,7 @@ class Expressions:
         for node in walk(expr, into=lambda n: () if find(n) is not None else parts(n)):
             if find(node) is None:
                 home = scope.home(node, self.analysis)
-                if home is not scope:  # what loops carried may be known on this way only
+                if home is not scope:  # results of loops may be known on this path only
                     home = max([home, *(scope.locate(part)[0] for part in parts(node))],
                                key=lambda s: s.depth)
                 home.values[node] = self.control.at(
@@ -71,10 +71,10 @@ class Expressions:
         raise NameError(f"{node!r} is used outside of its loop.")
 
     def operation(self, node: Op, scope: Scope) -> Any:
-        """An instruction on operands that are known."""
+        """An instruction on known operands."""
         if node.name == "select" and not self.analysis.is_quick(node):
             return self.choice(node, scope)
-        if inside := span(node):  # a negative number is a great one without its sign
+        if inside := span(node):  # as unsigned numbers, negative ones are large
             return scope.find(inside[0]).compare("lt", inside[1], signed=False)
         args = [scope.find(arg) for arg in node.args]
         dtypes = [arg.dtype for arg in node.args]
@@ -85,7 +85,7 @@ class Expressions:
         return apply(node.name, args, dtypes, node.dtype, dict(node.attrs))
 
     def index_operation(self, node: Op, args: Sequence[Value], dtypes: Sequence[np.dtype]) -> Any:
-        """An instruction on int64, which takes 32 bits in lanes where all numbers are small."""
+        """An instruction on int64, in 32 bits per lane if all numbers are small."""
         narrow = any(flat(arg)[0].type.lanes > 1 for arg in args) and all(
             is_small(expr) for expr in (node, *node.args) if expr.dtype == INDEX)
         small = np.dtype(np.int32) if narrow else INDEX
@@ -95,7 +95,7 @@ class Expressions:
                      small if node.dtype == INDEX else node.dtype, dict(node.attrs))
 
     def divisor(self, expr: Expr, scope: Scope) -> Value | Reciprocal:
-        """What to divide by: the same number in all lanes is inverted once, outside of the loop."""
+        """A divisor: if it is the same in all lanes, it is inverted once, outside of the loop."""
         home, value = scope.locate(expr)
         if scope.lanes is None or value.type.lanes > 1 or home.depth >= scope.depth:
             return value

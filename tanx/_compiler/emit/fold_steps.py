@@ -1,4 +1,4 @@
-"""The steps of folds, which loops of any kind are written around."""
+"""The steps of folds, for loops of any kind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["FoldSteps", "joint"]
 
 
 def joint(fold: Fold, a: Scalar, b: Scalar) -> Scalar:
-    """Two parts of a reduction, combined."""
+    """Combine two partial results of a reduction."""
     return combined(fold.reducer or "", a, b, fold.states[0].dtype)
 
 
@@ -35,7 +35,7 @@ class FoldSteps:
         self.stretch: int = self.writer.machine.tuning.folds.stretch
 
     def step(self, fold: Fold, scope: Scope, states: Sequence[Scalar]) -> list[Scalar]:
-        """What the states become in one step."""
+        """The states after one step."""
         value = self.expressions.value
         scope.values.update(zip(fold.states, states))
         if fold.reducer:
@@ -44,7 +44,8 @@ class FoldSteps:
         return [value.of(flat(state)[0].type.lanes) for value, state in zip(values, states)]
 
     def reduced(self, fold: Fold, reducer: str, scope: Scope, state: Scalar) -> Scalar:
-        """A state and an element; products are added with one rounding where that is as quick."""
+        """Combine a state and an element; a product is added by a fused multiply-add if that is as
+        fast."""
         element, dtype = fold.body[0], fold.states[0].dtype
         value = self.expressions.value
         if reducer == "add" and isinstance(element, Op) and element.name in ("mul", "square"):
@@ -61,9 +62,9 @@ class FoldSteps:
     # -- states in lanes ---------------------------------------------------------------------------
 
     def spread_states(self, fold: Fold, states: Sequence[Scalar], inner: Scope) -> list[Scalar]:
-        """The states of a fold before its first step, in lanes where they come to differ.
+        """The initial states of a fold, in lanes if they will differ between lanes.
 
-        Those that do are made known to the scope of its steps.
+        The scope of its steps records which ones differ.
         """
         differ = differing_states(fold, inner.varying)
         inner.varying = inner.varying.union(differ)
@@ -71,7 +72,7 @@ class FoldSteps:
                 for state, value in zip(fold.states, states)]
 
     def spread(self, fold: Fold, state: Scalar, width: int) -> Scalar:
-        """A state in lanes; a mask is held in integers as wide as what it is made from."""
+        """A state in lanes; a mask is held in integers as wide as what it is computed from."""
         value = state.of(width)
         if isinstance(value, Value) and value.is_mask:
             value = Value(self.writer, value.text, value.type)
@@ -92,8 +93,8 @@ class FoldSteps:
 
     def stretches(self, fold: Fold, loop: Loop, scope: Scope, states: Sequence[Scalar], steps: int,
                   step: Step) -> list[Scalar]:
-        """The steps of a loop of a fold. A long sum is added up in stretches, which keeps errors
-        small."""
+        """The steps of a loop of a fold. A long sum adds partial sums of some steps each, which
+        keeps rounding errors small."""
         dtype, done, found, length = fold.states[0].dtype, 0, list(states), self.stretch
 
         def stretch(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:

@@ -1,4 +1,4 @@
-"""Folds: loops inside of expressions that carry values, by the kinds of their loops."""
+"""Folds: loops inside of expressions, by the kinds of their loops."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["Folds"]
 
 
 class Folds:
-    """Writes folds: step by step, in lanes, or all steps one after the other."""
+    """Writes folds: step by step, in lanes, or unrolled."""
 
     def __init__(self, control: Control, steps: FoldSteps, in_lanes: LaneFolds, whiles: WhileLoops):
         self.control, self.steps, self.in_lanes, self.whiles = control, steps, in_lanes, whiles
 
     def fold(self, fold: Fold, scope: Scope) -> tuple[Scalar, ...]:
-        """What a fold carries last."""
+        """The final states of a fold."""
         if isinstance(fold, While):
             return self.whiles.write(fold, scope)
         states = [whole(scope.find(value), value.dtype) for value in fold.init]
@@ -48,7 +48,7 @@ class Folds:
 
     def written_out(self, fold: Fold, loops: Sequence[Loop], scope: Scope,
                     states: Sequence[Scalar]) -> Sequence[Scalar]:
-        """All steps of a short fold, one after the other."""
+        """All steps of a short fold, unrolled."""
         for position in product(*(range(loop.extent) for loop in loops)):
             inner = scope.within((*fold.indices, *fold.states, *(loop.index for loop in loops)))
             for loop, k in zip(loops, position):

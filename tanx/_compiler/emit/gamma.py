@@ -1,8 +1,8 @@
 """The incomplete gamma functions of float32 and float64, computed in float64, in lanes.
 
-By a series or a continued fraction, which are quotients of sums that recurrences give, so that no
-step divides; where these take long, next to a great parameter, by Temme's expansion. The limits of
-the domain are left to SciPy's C functions.
+They use a series or a continued fraction, as quotients of sums that recurrences compute, so that no
+step divides; where these converge slowly, next to a large parameter, Temme's expansion. SciPy's C
+functions handle the limits of the domain.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ __all__ = ["igamma", "igammac"]
 _scipy_lower = from_scipy("gammainc", "The regularised lower incomplete gamma function of (a, x).")
 _scipy_upper = from_scipy("gammaincc", "The regularised upper incomplete gamma function of (a, x).")
 _ENOUGH = {32: 1e-12, 64: 1e-17}
-"""A term of the series that is not seen."""
+"""A term of the series that is negligible."""
 _UNSEEN_CHANGE = {32: 1e-11, 64: 4e-16}
-"""A change of the fraction that is not seen. It is more than a rounding error: with less than that
-some lane never settles, and errors grow with the number of steps (to 1e-13 in eight lanes)."""
+"""A change of the fraction that is negligible. It is more than a rounding error: with less, some
+lane never converges, and errors grow with the number of steps (to 1e-13 in eight lanes)."""
 _LEAST = {32: 1e-3, 64: 0.1}
-"""Parameters below which there is little that 1 less the lower function leaves."""
+"""Parameters below which 1 minus the lower function cancels little."""
 _MOST = 1e9
-"""Parameters and arguments up to which it is computed here; SciPy has the others."""
+"""Parameters and arguments up to which it is computed here; SciPy handles the others."""
 _SERIES_UP_TO = 1.5
-"""Arguments up to which the series is used whatever the parameter is, not the fraction."""
+"""Arguments up to which the series is used for any parameter, not the fraction."""
 _TOGETHER = 8
-"""Steps without a look at what they give."""
+"""Steps between tests for convergence."""
 _LARGE = 1e60
-"""From here on numerators and denominators are scaled down, long before they overflow."""
+"""Size from which numerators and denominators are scaled down, long before they overflow."""
 _GREAT, _NEAR = 100.0, 0.3
-"""The expansion is used for parameters above the first, and arguments that are away from them by up
-to the second times as much."""
+"""The expansion is used for parameters above the first, and arguments whose relative distance from
+the parameter is at most the second."""
 _POWERS, _TERMS = 7, 20
-"""How many powers of the parameter the expansion has, and of the deviation's root in the first."""
+"""How many powers of the parameter the expansion has, and powers of y in its first coefficient."""
 
 
 def _steps(k: Value) -> list[Value]:
-    """The numbers of the steps that are done together."""
+    """The numbers of the steps between tests."""
     first = convert(k, "sitofp", F64) * float(_TOGETHER)
     return [first + float(n + 1) for n in range(_TOGETHER)]
 

@@ -1,7 +1,7 @@
 """Reductions and searches that run in lanes.
 
-A reduction in lanes keeps a partial result in each of them and combines these in the end, so that
-several additions are under way at a time. ``argmax`` and ``argmin`` do the same with pairs of a
+A reduction in lanes keeps a partial result in each of them and combines these at the end, so that
+several additions are in flight at a time. ``argmax`` and ``argmin`` do the same with pairs of a
 value and its position.
 """
 
@@ -28,7 +28,7 @@ __all__ = ["LaneFolds"]
 
 
 class LaneFolds:
-    """Writes folds whose own loop runs in lanes, and folds of some rows, in lanes of columns."""
+    """Writes folds whose own loop runs in lanes, and folds over some rows, in lanes of columns."""
 
     def __init__(self, control: Control, expressions: Expressions, steps: FoldSteps):
         self.control, self.expressions, self.steps = control, expressions, steps
@@ -58,7 +58,7 @@ class LaneFolds:
         return total
 
     def search(self, fold: Fold, lane: Loop, scope: Scope) -> tuple[Scalar, ...]:
-        """``argmax`` or ``argmin`` in lanes: each takes its first element, then better ones."""
+        """``argmax`` or ``argmin`` in lanes: each lane starts with its first element."""
         first = scope.within((*fold.indices, *fold.states, lane.index))
         self.control.bind(first, lane, self.control.index(0))
         position = as_op(fold.body[1]).args[1]
@@ -76,7 +76,7 @@ class LaneFolds:
         return best, whole(place, position.dtype)
 
     def better(self, fold: Fold) -> Step:
-        """A step of a search that has an element: it need not ask whether it does."""
+        """A step of a search that already has an element, so that it need not test for that."""
         is_first, value = op("eq", fold.indices[0], 0), self.expressions.value
         takes = rewrite(as_op(fold.body[0]).args[0],
                         lambda e: Const(False, BOOL) if e is is_first else None)
@@ -91,9 +91,9 @@ class LaneFolds:
 
     def rows(self, folds: Sequence[Fold], scope: Scope, start: Value, count: int,
              before: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-        """The states of folds after ``count`` rows, given those before them, if there were any.
+        """The states of folds after ``count`` rows, given the states before them, if any.
 
-        All folds have the same index, and what they read is read once for all of them.
+        All folds have the same index, and share their loads.
         """
         (index,) = folds[0].indices
         states = [state for fold in folds for state in fold.states]
@@ -124,7 +124,7 @@ class LaneFolds:
 
 def _better(fold: Fold, value: Value, position: Value, other: Value, place: Value,
             ) -> tuple[Scalar, Scalar]:
-    """The better of two values, NaN above all; of equals, the one that comes first."""
+    """The better of two values, NaN above all; if they are equal, the one that comes first."""
     dtype = fold.states[0].dtype
     compare = lambda how, a, b: a.compare(how, b, kind_of(dtype) == "i")
     how = "gt" if fold.combine == "argmax" else "lt"

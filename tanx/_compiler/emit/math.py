@@ -1,11 +1,11 @@
-"""Elementary functions of float32 and float64, written out as instructions that vectorise.
+"""Elementary functions of float32 and float64, as instructions that vectorise.
 
-Each takes values in any number of lanes. There are no tables and no branches but one: sine, cosine
-and tangent of huge angles go to the C library, lane by lane. Ranges are reduced with constants in
-two or three parts and fused steps; polynomials were fitted by the exchange algorithm of Remez.
-NaN, infinities, zeros of both signs and subnormal numbers come out as C's mathematical library has
-them. ``_loops/instructions.py`` states how far each may be off, in units in the last place of its
-result; the tests hold the functions to it.
+Each takes values in any number of lanes. There are no tables and only one branch: sine, cosine and
+tangent of huge angles call the C library, lane by lane. Ranges are reduced with constants in two or
+three parts and fused steps; polynomials were fitted by the exchange algorithm of Remez. NaN,
+infinities, zeros of both signs and subnormal numbers give the results of C's math library.
+``_loops/instructions.py`` states an error bound for each function, in units in the last place of
+its result; the tests check it.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ __all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "
 class _Format:
     """A floating-point format and the constants of functions in it.
 
-    Pairs hold a number in two parts, the second being what the first leaves. Polynomials have the
-    highest power first.
+    Pairs hold a number in two parts, the second being the rounding error of the first. Polynomials
+    have the highest power first.
     """
 
     mantissa: int
@@ -66,7 +66,7 @@ class _Format:
 
     @property
     def magic(self) -> float:
-        """A number so great that adding it rounds to an integer, which stands in the low bits."""
+        """A number so large that adding it rounds to an integer, which is then in the low bits."""
         return 1.5 * 2.0 ** self.mantissa
 
     @property
@@ -141,9 +141,9 @@ def _exp_minus_one(r: Value) -> Value:
 def _powers(rounded: Value) -> tuple[Value, Value]:
     """The bits of two powers of 2 whose product is 2^n, given n + ``magic_bias``.
 
-    They are those of normal numbers also where 2^n is subnormal or overflows. Both are 0 where n is
-    minus twice the bias: the product is 0 then without underflow, which costs x86-64 processors a
-    hundred cycles. So arguments far below are brought there, and not to where results become 0.
+    They are normal numbers even if 2^n is subnormal or overflows. Both are 0 if n is minus twice
+    the bias: the product is then 0 without underflow, which costs x86-64 processors a hundred
+    cycles. So very small arguments are clipped to that, and not to where results become 0.
     """
     bits, mantissa = bits_of(rounded), _format(rounded).mantissa
     first = shift_left(shift_right(bits, 1), mantissa)
@@ -222,7 +222,7 @@ _TANH = (9.7, (6.944743891068583e-09, 1.071717997547239e-05, 0.0018177789170295,
                0.06958404928445816, 0.5200201272964478),
          (4.043989179081109e-07, 0.00017086006118915975, 0.013456562533974648, 0.24292398989200592,
           0.5200201272964478))
-"""Where the ratio, of x², is above 1 for sure, which the tangent is not; and the ratio."""
+"""Where the ratio, of x², is certainly above 1, which the tangent is not; and the ratio."""
 
 
 def odd_ratio(x: Value, limit: float, above: Sequence[float], below: Sequence[float]) -> Value:
@@ -242,7 +242,7 @@ def exponent_and_fraction(x: Value) -> tuple[Value, Value]:
     bits = bits_of(select(tiny, x * 2.0 ** form.mantissa, x))
     root = {32: 0x3f3504f3, 64: 0x3fe6a09e667f3bcd}[x.type.bits]
     bits = bits + ((form.bias << form.mantissa) - root)
-    # The exponent becomes a float as the low bits of a great one.
+    # The exponent becomes a float as the low bits of a large one.
     offset = 2.0 ** form.mantissa
     whole = bits_to_float(shift_right(bits, form.mantissa)
                           | (form.bias + form.mantissa << form.mantissa))
@@ -263,7 +263,7 @@ def _log_tail(f: Value) -> Value:
 
 
 def _log_specials(x: Value, result: Value) -> Value:
-    """Infinity, zero and what is negative, as logarithms have them."""
+    """Infinity, zero and negative numbers, with the results of a logarithm."""
     result = select(x.eq(inf), inf, result)
     return select(x > 0, result, select(x.eq(0), constant(x, -inf), nan))
 
@@ -305,7 +305,7 @@ def acosh(x: Value) -> Value:
 
 
 def _log_of_doubled(x: Value, y: Value) -> Value:
-    """``log(1 + y)``, or ``log(2 x)`` where x is so great that y could overflow."""
+    """``log(1 + y)``, or ``log(2 x)`` if x is so large that y could overflow."""
     great = x > 2.0 ** (_format(x).mantissa // 2 + 2)
     return log1p(select(great, x - 1.0, y)) + select(great, constant(x, 0.6931471805599453), 0.0)
 
@@ -320,7 +320,7 @@ def atanh(x: Value) -> Value:
 
 
 def _two_sum(a: Value, b: Value) -> tuple[Value, Value]:
-    """The sum of two numbers and what its rounding lost."""
+    """The sum of two numbers and its rounding error."""
     total = a + b
     shadow = total - a
     return total, (a - (total - shadow)) + (b - shadow)
@@ -345,7 +345,8 @@ def _sin_and_cos(r: Value) -> tuple[Value, Value]:
 
 
 def _of_angle(name: str, x: Value, compute: Callable[[Value, Value], Value]) -> Value:
-    """A function of a positive angle by quadrant and rest; the C library has it for huge ones."""
+    """A function of a positive angle by quadrant and remainder; the C library computes huge
+    ones."""
     rounded, r = _quadrant(x)
     result = compute(bits_of(rounded), r)
     library = name + ("f" if x.type.bits == 32 else "")
@@ -353,7 +354,7 @@ def _of_angle(name: str, x: Value, compute: Callable[[Value, Value], Value]) -> 
 
 
 def _turned(quadrant: Value, sine: Value, cosine: Value) -> Value:
-    """The sine of an angle in a quadrant, from sine and cosine of what is left."""
+    """The sine of an angle in a quadrant, from sine and cosine of the remainder."""
     odd = (quadrant & 1).ne(0)
     sign = shift_left(quadrant & 2, sine.type.bits - 2)
     return bits_to_float(bits_of(select(odd, cosine, sine)) ^ sign)
@@ -402,7 +403,7 @@ def _arc(rise: Value, run: Value) -> Value:
 
 
 def atan(x: Value) -> Value:
-    """The inverse tangent: of a size, of its distance from 1, or of its inverse, and the rest."""
+    """The inverse tangent, by reduction to the distance from 1 or to the inverse."""
     form, size = _format(x), absolute(x)
     middle, great = size > 0.41421356237309503, size > 2.414213562373095
     rise = select(great, -1.0, select(middle, size - 1.0, size))
@@ -419,7 +420,7 @@ def atan2(y: Value, x: Value) -> Value:
     """The angle of the point (x, y)."""
     rise, run = absolute(y), absolute(x)
     less, more = minimum(rise, run), maximum(rise, run)
-    # Two infinities are as good as two ones, and two zeros as a zero and a one.
+    # Two infinities count as two ones, and two zeros as a zero and a one.
     less, more = select(less.eq(inf), 1.0, less), select(less.eq(inf) | more.eq(0), 1.0, more)
     shrink = select(more > 2.0 ** (_format(x).bias - 2), constant(x, 0.25), 1.0)
     arc = _arc(less * shrink, more * shrink)
@@ -429,7 +430,8 @@ def atan2(y: Value, x: Value) -> Value:
 
 
 def _half_arc(size: Value) -> tuple[Value, Value]:
-    """Whether a size is above ½, and half its inverse cosine there, else its inverse sine."""
+    """Whether an absolute value is above ½; then half its inverse cosine, otherwise its inverse
+    sine."""
     great = size > 0.5
     z = select(great, (1.0 - size) * 0.5, size * size)
     s = select(great, sqrt(z), size)
@@ -497,7 +499,7 @@ def _exp2_of_sum(x: Value, rest: Value) -> Value:
 
 
 def _log2_in_two_parts(x: Value) -> tuple[Value, Value]:
-    """The logarithm to base 2, with more bits than a number has, as a sum."""
+    """The logarithm to base 2 with extra precision, as a sum."""
     (part, part_low), (scale, scale_low), series = _LOG2[x.type.bits]
     e, f = exponent_and_fraction(x)
     run = f + 2.0
@@ -537,7 +539,7 @@ def cbrt(x: Value) -> Value:
 
 
 def _rough_cube_root(x: Value) -> Value:
-    """A cube root within 5 per cent, by a third of the bits."""
+    """A cube root within 5 per cent, from a third of the bits."""
     if x.type.bits == 32:
         return bits_to_float(_third(bits_of(x)) + 709958130)
     upper = convert(shift_right(bits_of(x), 32), "trunc", integer(32))
@@ -549,13 +551,13 @@ def _third(x: Value) -> Value:
 
 
 def hypot(x: Value, y: Value) -> Value:
-    """``√(x² + y²)`` without overflow on the way: of numbers that are scaled by a power of 2."""
+    """``√(x² + y²)`` without overflow: the numbers are scaled by a power of 2."""
     form = _format(x)
     power = shift_right(bits_of(maximum(absolute(x), absolute(y))), form.mantissa)
     limit = 2 * form.bias - 46
     power = select(power > limit, limit, power)
     down, up = (bits_to_float(shift_left(p, form.mantissa)) for p in (2 * form.bias - power, power))
-    # Below the least normal number the power would be 0: subnormal ones are scaled as that is.
+    # Below the least normal number the power would be 0: subnormal numbers use the same scale.
     low, least = power.eq(0), 2.0 ** (1 - form.bias)
     down, up = select(low, 1 / least, down), select(low, least, up)
     a, b = x * down, y * down

@@ -1,8 +1,8 @@
 """The instructions of loop nests (``_loops/instructions.py``) as LLVM code, dtype by dtype.
 
-What an instruction means is said there, and computed in NumPy by ``_loops/numerics.py``; the tests
-hold the two together. Additions, products, quotients, roots and roundings of floats come out equal
-to the last bit; other functions within the bounds that ``math.py`` and ``special.py`` state.
+``_loops/instructions.py`` defines what an instruction means, and ``_loops/numerics.py`` computes it
+in NumPy; the tests compare the two. Additions, products, quotients, roots and roundings of floats
+are equal to the last bit; other functions within the bounds that the table states.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def number(writer, value, dtype: np.dtype) -> Scalar:
 
 def apply(name: str, args: Sequence[Scalar], dtypes: Sequence[np.dtype], result: np.dtype,
           attrs: Mapping[str, Any]) -> Scalar:
-    """One instruction on values of some dtypes; ``select`` here evaluates both of its arms."""
+    """One instruction on values of some dtypes; ``select`` evaluates both of its arms here."""
     kind, code = kind_of(dtypes[0]), CODE[name]
     if code.any is not None:
         return code.any(args, dtypes, result, attrs)
@@ -90,9 +90,9 @@ def apply(name: str, args: Sequence[Scalar], dtypes: Sequence[np.dtype], result:
 
 
 def _in_half(name: str, args: Sequence[Any]) -> Value:
-    """An instruction on float16, in float16 itself where the processor has that.
+    """An instruction on float16, in float16 itself if the processor supports it.
 
-    LLVM leaves out conversions between such instructions.
+    LLVM removes conversions between such instructions.
     """
     if not args[0].writer.machine.has_half:
         value = CODE[name].of("f")(*args)
@@ -111,7 +111,7 @@ def choose(condition: Any, a: Any, b: Any) -> Scalar:
 
 
 def multiply_add(a: Scalar, b: Scalar, c: Scalar, dtype: np.dtype) -> Scalar:
-    """``a * b + c``, with one rounding where that is as quick: for sums of products."""
+    """``a * b + c``, with one rounding if that is as fast: for sums of products."""
     if kind_of(dtype) == "f" and not is_narrow(dtype):
         return intrinsic("fmuladd", a, b, c)
     product = apply("mul", (a, b), (dtype, dtype), dtype, {})
@@ -119,17 +119,18 @@ def multiply_add(a: Scalar, b: Scalar, c: Scalar, dtype: np.dtype) -> Scalar:
 
 
 def has_reciprocals(dtype: np.dtype) -> bool:
-    """Whether numbers of a dtype are divided as well by multiplying with a :class:`Reciprocal`."""
+    """Whether numbers of a dtype may be divided by multiplying with a :class:`Reciprocal`."""
     return dtype == ml_dtypes.bfloat16
 
 
 @dataclass(frozen=True)
 class Reciprocal:
-    """A bfloat16 to divide many others by: products in float32, rounded, are the quotients.
+    """A bfloat16 that divides many others: products in float32, rounded, are the quotients.
 
-    A quotient of numbers of 8 bits is nowhere so near to the middle between two of them that the
-    errors of three operations could matter: it is 2^-17 off, and they are 2^-22. Where a divisor is
-    so small that its inverse would overflow, it is scaled, and so are the dividends.
+    A quotient of 8-bit mantissas is never so close to the middle between two of them that the
+    errors of three operations could matter: its distance is at least 2^-17, and the errors are
+    2^-22. A divisor so small that its inverse would overflow is scaled, together with the
+    dividends.
     """
 
     scale: Value
@@ -184,7 +185,7 @@ def _integer_pow(x: Value, *, y: int) -> Value:
 
 
 def _reduce_precision(x: Value, *, exponent_bits: int, mantissa_bits: int) -> Value:
-    """Fewer bits of mantissa, then of exponent; too small becomes zero, too great infinite."""
+    """Fewer bits of mantissa, then of exponent; too small becomes zero, too large infinite."""
     mantissa, exponent = {32: (23, 8), 64: (52, 11)}[x.type.bits]
     result, drop = x, mantissa - mantissa_bits
     if drop > 0:
@@ -201,13 +202,13 @@ def _reduce_precision(x: Value, *, exponent_bits: int, mantissa_bits: int) -> Va
 
 
 def _rem(a: Value, b: Value) -> Value:
-    """What is left of a quotient; of float32 in float64, in which multiples of b are exact."""
+    """The remainder of a division; float32 in float64, in which multiples of b are exact."""
     if a.type.bits == 64:
         return call_lanewise("fmod", a, b)
     wide, by = convert(a, "fpext", F64), convert(b, "fpext", F64)
     count = trunc(wide / by)
     left = fma(-count, by, wide)
-    # Where the quotient was rounded up to an integer, that is one too many.
+    # If the quotient was rounded up to an integer, that is one too many.
     left = select((left < 0) ^ (wide < 0) & left.ne(0), left + copysign(by, wide), left)
     near = convert(left, "fptrunc", F32)
     near = select(near.eq(near), copysign(near, a), near)
@@ -229,7 +230,7 @@ def _div(a: Value, b: Value, signed: bool) -> Value:
     by_zero = b.eq(0)
     if not signed:
         return select(by_zero, -1, _binary("udiv", a, select(by_zero, 1, b)))
-    # The least number by -1 would trap.
+    # Dividing the least number by -1 would trap.
     opposite = b.eq(-1)
     quotient = _binary("sdiv", a, select(by_zero | opposite, 1, b))
     return select(by_zero, -1, select(opposite, -a, quotient))
@@ -309,14 +310,14 @@ def _abs(x: Value, signed: bool) -> Value:
 def _clz(x: Value) -> Value:
     false = Value(x.writer, "false", integer(1))
     bits = x.type.bits
-    if bits < 8:  # LLVM's quick way does not know such numbers in lanes
+    if bits < 8:  # LLVM's fast path does not support such numbers in lanes
         return convert(intrinsic("ctlz", convert(x, "zext", integer(8)), extra=[false])
                        - (8 - bits), "trunc", integer(bits))
     return intrinsic("ctlz", x, extra=[false])
 
 
 def _dot4(x: Value, y: Value, signed: bool = True) -> Value:
-    """The sum of the products of bytes, each brought to the top of the word and down again.
+    """The sum of the products of bytes, each sign-extended by shifts.
 
     The bytes of the first word may be ``signed`` or not; those of the second are.
     """
@@ -328,7 +329,7 @@ def _dot4(x: Value, y: Value, signed: bool = True) -> Value:
 
 
 def _dot2(x: Value, y: Value) -> Value:
-    """The sum of the products of both halves, which are numbers of bfloat16."""
+    """The sum of the products of both halves, which are bfloat16 numbers."""
     (low, high), (other_low, other_high) = map(halves, (x, y))
     return low * other_low + high * other_high
 
@@ -388,7 +389,7 @@ def _power(args, dtypes, result, attrs) -> Scalar:
 
 
 def _nextafter(args, dtypes, result, attrs) -> Value:
-    """One step of the bits, as floats are stored: up or down by size, or away from zero."""
+    """One step of the bits of stored floats: up or down in absolute value, or away from zero."""
     x, towards = args
     bits, sign = to_bits(x, result), to_bits(towards, result)
     top = -(1 << bits.type.bits - 1)
@@ -428,7 +429,7 @@ def _raised(args, dtypes, result, attrs) -> Scalar:
 
 
 def _less_precise(args, dtypes, result, attrs) -> Value:
-    """Of narrow floats, the exponent is compared with their own."""
+    """For narrow floats, the exponent is compared with their own range."""
     bits = attrs["exponent_bits"]
     if bits >= ml_dtypes.finfo(result).nexp:
         bits = 11
@@ -445,11 +446,11 @@ def _selected(args, dtypes, result, attrs) -> Scalar:
 
 @dataclass(frozen=True)
 class Code:
-    """What writes an instruction, for each kind of its first operand that a row accepts.
+    """The functions that write an instruction, for each kind of first operand that its row accepts.
 
-    ``any`` serves all kinds, and is told dtypes and attributes. The others take the operands:
-    ``f`` floats, ``c`` complex numbers, ``i`` integers and bools, ``n`` those as well, but it is
-    told whether numbers are ``signed``.
+    ``any`` serves all kinds, and gets dtypes and attributes. The others get the operands: ``f``
+    floats, ``c`` complex numbers, ``i`` integers and bools, ``n`` the same, with an argument
+    ``signed``.
     """
 
     f: Callable[..., Value] | None = None
@@ -459,7 +460,7 @@ class Code:
     any: Callable[..., Scalar] | None = None
 
     def of(self, kind: str) -> Callable[..., Any]:
-        """What writes it for a kind of dtype."""
+        """The function that writes it for a kind of dtype."""
         if kind in "biu" and self.n is not None:
             return partial(self.n, signed=kind == "i")
         code = {"f": self.f, "c": self.c}.get(kind, self.i)
@@ -468,7 +469,7 @@ class Code:
 
 
 def _of_module(module: Any, *names: str) -> dict[str, Code]:
-    """Functions of floats, and of complex numbers where there are such, by their names."""
+    """Functions of floats, and of complex numbers where they exist, by their names."""
     return {name: Code(f=getattr(module, name), c=complex_.FUNCTIONS.get(name)) for name in names}
 
 
@@ -503,7 +504,7 @@ CODE: dict[str, Code] = {
     "shift_left": Code(i=_shift_by(shift_left)),
     "shift_right_logical": Code(i=_shift_by(shift_right)),
     "shift_right_arithmetic": Code(i=_shift_right_arithmetic),
-    # Rounding, and numbers as other numbers.
+    # Rounding and conversions.
     "floor": Code(floor), "ceil": Code(ceil), "round_even": Code(rint),
     "round_away": Code(lambda x: intrinsic("round", x)),
     "is_finite": Code(lambda x: absolute(x) < np.inf), "nextafter": Code(any=_nextafter),
@@ -520,5 +521,5 @@ CODE: dict[str, Code] = {
     **_of_module(bessel, "bessel_i0e", "bessel_i1e"),
 }
 """The code of each instruction: a row for each row of ``_loops/instructions.py``, with an entry for
-each kind that this accepts. It stands here, since code depends on the target and loops know none;
-``tests/compiler/test_instruction_code.py`` holds both tables together."""
+each kind that it accepts. It is here because code depends on the target and loops do not;
+``tests/compiler/test_instruction_code.py`` compares both tables."""

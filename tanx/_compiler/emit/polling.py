@@ -1,8 +1,8 @@
-"""How loops of compiled code end early: when the runtime asks the program to stop.
+"""How loops of compiled code end early: when the runtime tells the program to stop.
 
-Each step of a loop ends with a look at one word, :data:`~.abi.STOP`. It is zero but for the moments
-in which some program is to stop; then the function :data:`~.abi.STOPPED` tells whether it is this
-one. A program that was stopped leaves its results as they are, and the runtime raises an error.
+Each step of a polled loop ends by reading one word, :data:`~.abi.STOP`. It is zero unless some
+program should stop; then the function :data:`~.abi.STOPPED` says whether it is this one. A program
+that was stopped leaves its results as they are, and the runtime raises an error.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ __all__ = ["poll"]
 
 
 def poll(writer: Writer, again: str, done: str) -> tuple[list[str], str]:
-    """Lines that end a step: on to the block ``again``, or to ``done`` if the program must stop.
+    """Lines that end a step: continue at the block ``again``, or at ``done`` if the program must
+    stop; and the name of the block that jumps to ``done``.
 
-    Several blocks go on to ``again``, which does nothing but go on to the head of the loop. Also
-    the name of the block that goes to ``done``.
+    Several blocks jump to ``again``, which only jumps to the head of the loop.
     """
     word, quiet, look, answer, over = map(writer.fresh, (
         "%word", "%quiet", "look", "%answer", "%over"))

@@ -21,7 +21,7 @@ Scalar = Value | Pair
 
 
 def flat(value: Scalar) -> list[Value]:
-    """The parts of a number: two of a complex one, else one."""
+    """The parts of a number: two of a complex one, otherwise one."""
     return [value.re, value.im] if isinstance(value, Pair) else [value]
 
 
@@ -45,7 +45,7 @@ def renamed(writer: Writer, value: Scalar) -> Scalar:
 
 
 def is_small(expr: Expr) -> bool:
-    """Whether an int64 surely fits into 32 bits."""
+    """Whether an int64 provably fits in 32 bits."""
     low, high = bounds(expr)
     return -(1 << 31) <= low and high < 1 << 31
 
@@ -79,7 +79,7 @@ def in_registers(value: Any, like: Any) -> Scalar:
 
 
 def from_registers(value: Any, like: Any) -> Scalar:
-    """A value that a loop carries, as it is used."""
+    """A value that a loop carries, converted back for use."""
     return as_mask(value) if _is_mask(like) else value
 
 
@@ -92,7 +92,7 @@ def combined(reducer: str, a: Scalar, b: Scalar, dtype: np.dtype) -> Scalar:
 
 
 def across_lanes(reducer: str, value: Scalar, dtype: np.dtype, left: int = 1) -> Scalar:
-    """The combination of all lanes, by halves, until ``left`` lanes remain."""
+    """Combine all lanes, halving them until ``left`` lanes remain."""
     if isinstance(value, Value) and value.is_mask and reducer in ("or", "and"):
         return any_lane(value) if reducer == "or" else ~any_lane(~value)
     while (lanes := flat(value)[0].type.lanes) > left:

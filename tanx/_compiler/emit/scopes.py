@@ -1,8 +1,8 @@
 """Scopes: pieces of code under the same loops and conditions, and the values known in them.
 
-A value is computed in the outermost scope that has what it needs, which moves it out of loops; it
-is then found from all scopes inside. Code of an inner scope is put into the outer one when it is
-complete, so until then more can be computed in front of it.
+A value is computed in the outermost scope that has its operands, which moves it out of loops; all
+scopes inside can use it. The code of an inner scope is inserted into the outer one when it is
+complete, so that until then more code can be added before it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .values import Place, Value
 __all__ = ["Groups", "Lanes", "Scope", "Tile", "Way"]
 
 Way = tuple[tuple[Expr, bool], ...]
-"""The conditions on the way to an arm of a choice, and whether they hold there."""
+"""The conditions on the path to an arm of a choice, and whether they hold there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Lanes:
 
 
 class Groups(NamedTuple):
-    """The key of groups of neighbours that were loaded from an address, for some lanes."""
+    """The key of a group of adjacent elements that was loaded from an address, for some lanes."""
 
     memory: Buffer
     address: str
@@ -45,10 +45,10 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """Iterations of the crossing loop that are written out one after the other (transposes).
+    """Unrolled iterations of the crossing loop of a transpose.
 
-    ``first`` is the index in the first of them. ``scope`` holds the tiles that were read;
-    ``columns`` are those to be stored, one for each iteration, by their place in memory.
+    ``first`` is the index of the first of them. ``scope`` holds the tiles that were read;
+    ``columns`` are those to be stored, one for each iteration, by their address.
     """
 
     loop: Loop
@@ -62,14 +62,14 @@ class Tile:
 class Scope(Place):
     """The inside of a loop (``bound`` holds its variables), or of a condition, or a function.
 
-    ``writes`` are the buffers that the loop writes; what is read from them stays inside.
-    ``lanes``, if any, is the loop around that runs in vectors (:class:`Lanes`), ``varying`` are the
-    variables that differ between lanes, ``mask`` tells which of them take part.
-    ``names`` maps indices of the program to those of merged loops, or to None. ``carried`` are
-    elements that a loop keeps in registers. ``tile``, if any, is what is transposed in registers,
-    and the number of an iteration in it. ``rooms`` maps loads to the memory of the function that
-    holds a copy of their elements, and to a place in it. ``found`` has what is known in arms of
-    choices, by the way to the arm.
+    ``writes`` are the buffers that the loop writes; what is read from them stays inside. ``lanes``,
+    if any, is the surrounding loop in vectors (:class:`Lanes`), ``varying`` are the variables that
+    differ between lanes, ``mask`` says which lanes are active. ``names`` maps indices of the
+    program to those of merged loops, or to None. ``carried`` are elements that a loop keeps in
+    registers. ``tile``, if any, is the tile being transposed in registers, and the number of an
+    iteration in it. ``rooms`` maps loads to the memory of the function that holds a copy of their
+    elements, and to a position in it. ``found`` has the values known in arms of choices, by the
+    path to the arm.
     """
 
     __slots__ = ("bound", "carried", "conditional", "depth", "found", "label", "lanes", "mask",
@@ -101,7 +101,7 @@ class Scope(Place):
         return inner
 
     def found_on(self, way: Way) -> dict[Node, Any]:
-        """What is known in arms that are reached on a way."""
+        """The values known in arms on a path."""
         above = self.parent.found_on(way) if self.parent else {}
         return above | self.found[way] if way in self.found else above
 
@@ -113,20 +113,20 @@ class Scope(Place):
 
     def within(self, bound: Iterable[Variable],
                writes: frozenset[Buffer] = frozenset()) -> Scope:
-        """The same code with more variables bound: a step of a loop that is written out."""
+        """The same code with more variables bound: an unrolled step of a loop."""
         inner = Scope(self, self.block, bound=bound, writes=writes)
         inner.place = self.place
         return inner
 
     def rename(self, loop: Loop) -> None:
-        """Know the indices that a merged loop covers by its own index."""
+        """Map the indices that a merged loop covers to its own index."""
         if len(loop.covers) > 1:
             self.names = {**self.names, **dict.fromkeys(loop.covers[:-1]),
                           loop.covers[-1]: loop.index}
 
     @property
     def masked(self) -> bool:
-        """Whether only some lanes take part, in the same code."""
+        """Whether only some lanes are active, in the same code."""
         return self.conditional and self.place is not self
 
     def find(self, key) -> Any:
@@ -139,7 +139,7 @@ class Scope(Place):
         return None
 
     def locate(self, key) -> tuple[Scope, Any]:
-        """A value that is known here, and the scope that has it."""
+        """A value that is known here, and the scope that holds it."""
         scope: Scope | None = self
         while scope is not None:
             if key in scope.values:
@@ -164,8 +164,8 @@ class Scope(Place):
     def home(self, node: Node, analysis: Analysis) -> Scope:
         """The outermost scope where a node can be computed and is needed.
 
-        It leaves a loop that neither binds its variables nor writes what it reads. It leaves a
-        condition only if it does no harm, and only to get out of a loop.
+        It moves out of a loop that neither binds its variables nor writes what it reads. It moves
+        out of a condition only if it may always be evaluated, and only to leave a loop.
         """
         scope: Scope = self
         best: Scope = self
@@ -183,11 +183,11 @@ class Scope(Place):
         return best
 
     def varies(self, node: Node) -> bool:
-        """Whether a node has values of its own in each lane."""
+        """Whether a node differs between lanes."""
         return not node.free.isdisjoint(self.varying)
 
     def forget(self, buffer: Buffer, analysis: Analysis) -> None:
-        """Forget what was read from a buffer, which is being written."""
+        """Forget values that were read from a buffer which is being written."""
         scope: Scope | None = self
         while scope is not None:
             for values in (scope.values, *scope.found.values()):

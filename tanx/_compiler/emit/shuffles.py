@@ -12,13 +12,13 @@ __all__ = ["by_turns", "dealt", "interleaved", "transposed"]
 
 
 def transposed(rows: Sequence[Any]) -> list[Any]:
-    """The columns of a square, of which smaller squares change places, from one element upwards."""
+    """Transpose a square of vectors by swapping squares, from one element upwards."""
     if isinstance(rows[0], Pair):
         return [Pair(re, im) for re, im in zip(transposed([row.re for row in rows]),
                                                transposed([row.im for row in rows]))]
     vectors, size, square = list(rows), len(rows), 1
     while square < size:
-        # Of two rows of squares, those above the diagonal go down, and those below it up.
+        # In two rows of squares, swap those above the diagonal with those below it.
         upper = [n - square + size if n & square else n for n in range(size)]
         lower = [n + size if n & square else n + square for n in range(size)]
         for n in range(size):
@@ -30,13 +30,13 @@ def transposed(rows: Sequence[Any]) -> list[Any]:
 
 
 def _mixed(a: Value, b: Value, places: Sequence[int]) -> Value:
-    """A vector of lanes of two, which are counted on from the one to the other."""
+    """A vector of lanes of two, numbered from the first on to the second."""
     order = ", ".join([f"i32 {n}" for n in places])
     return a.writer.write(a.type, f"shufflevector {a!r}, {b!r}, <{len(places)} x i32> <{order}>")
 
 
 def interleaved(a: Value, b: Value) -> Value:
-    """The lanes of two vectors by turns, as the parts of complex numbers lie in memory."""
+    """Interleave the lanes of two vectors, as the parts of complex numbers are in memory."""
     width = a.type.lanes
     both = a.type.of(2 * width)
     if width == 1:
@@ -47,7 +47,7 @@ def interleaved(a: Value, b: Value) -> Value:
 
 
 def by_turns(vectors: Sequence[Value]) -> Value:
-    """The first lanes of some vectors, then the second ones, and so on."""
+    """Interleave vectors: their first lanes, then the second ones, and so on."""
     if len(vectors) == 3:
         return _three_by_turns(*vectors)
     return vectors[0] if len(vectors) == 1 else interleaved(
@@ -55,7 +55,7 @@ def by_turns(vectors: Sequence[Value]) -> Value:
 
 
 def dealt(vectors: Sequence[Value]) -> list[Value]:
-    """What :func:`by_turns` gives, cut into vectors as long as those that it is made from."""
+    """The result of :func:`by_turns`, cut into vectors as long as its operands."""
     if len(vectors) == 1:
         return list(vectors)
     width = vectors[0].type.lanes
@@ -69,7 +69,7 @@ def dealt(vectors: Sequence[Value]) -> list[Value]:
 
 
 def _three_dealt(a: Value, b: Value, c: Value, start: int) -> Value:
-    """As many lanes of three vectors by turns as one has, from ``start`` on: two shuffles."""
+    """As many interleaved lanes of three vectors as one has, from ``start`` on: two shuffles."""
     width = a.type.lanes
     places = [divmod(start + n, 3) for n in range(width)]
     pair = a.shuffled([lane + part * width if part < 2 else 0 for lane, part in places], b)
@@ -78,7 +78,7 @@ def _three_dealt(a: Value, b: Value, c: Value, start: int) -> Value:
 
 
 def _three_by_turns(a: Value, b: Value, c: Value) -> Value:
-    """As instructions that store three vectors do it, if the processor has them."""
+    """Interleave three vectors as a store instruction does it, if the processor has one."""
     width, write = a.type.lanes, a.writer.write
     every = ", ".join([f"i32 {n}" for n in range(2 * width)])
     pair, poison = a.type.of(2 * width), Value(a.writer, "poison", a.type)

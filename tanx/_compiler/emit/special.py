@@ -1,9 +1,10 @@
-"""Special functions of float32 and float64: the error function, the gamma function and its kin.
+"""Special functions of float32 and float64: the error function, the gamma function and related
+ones.
 
 The error function and its inverse are polynomials, in the style of ``math.py``; digamma and zeta
-are series, computed in float64, and so is ``lgamma`` of float32; that of float64 is called lane by
-lane, as others are, in rare cases, of SciPy, whose C functions the loader finds under the names
-``scipy.…``. What is long stands out of line.
+are series, computed in float64, and so is ``lgamma`` of float32; that of float64, and rare cases of
+others, call SciPy's C functions lane by lane, which the loader finds under the names ``scipy.…``.
+Long functions are not inlined.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ _ERF_RATIO = (4.1, (2.1083210413053166e-06, 0.00028567295521497726, 0.0036737963
                     0.052479296922683716, 0.18789440393447876, 1.1283791065216064),
               (3.873224704875611e-05, 0.0011454705381765962, 0.014784622937440872,
                0.11312762647867203, 0.49984997510910034, 1.0))
-"""Where the ratio, of x², is above 1 for sure, which the function is not; and the ratio."""
+"""Where the ratio, of x², is certainly above 1, which the function is not; and the ratio."""
 
 
 def _erf_near_zero(x: Value) -> Value:
@@ -75,7 +76,7 @@ def _erf_near_zero(x: Value) -> Value:
 
 
 def _erfc_of_size(size: Value) -> Value:
-    """The complement of the error function from ½ on."""
+    """The complementary error function from ½ on."""
     bits = size.type.bits
     size = minimum(size, 11.0 if bits == 32 else 28.0)
     middle = _ERFC_MIDDLE[bits]
@@ -154,7 +155,7 @@ def erf_inv(x: Value) -> Value:
 
 
 def in_float64(name: str, compute: Callable[..., Value]) -> Callable[..., Value]:
-    """A function of float64 that stands out of line, for float32 as well."""
+    """A function of float64 that is not inlined, also for float32."""
     def call(*args: Value) -> Value:
         result = outlined(name, compute, *(convert(x, "fpext", F64) for x in args))
         return convert(result, "fptrunc", F32) if args[0].type.bits == 32 else result
@@ -168,9 +169,10 @@ _STIRLING = (0.00641025641025641, -0.0019175269175269176, 0.0008417508417508417,
 
 
 def log_gamma(x: Value) -> Value:
-    """The logarithm of the gamma function's size, in float64; off by some 1e-15 of the greater.
+    """The logarithm of the gamma function's absolute value, in float64, with an error of about
+    1e-15 of the largest term.
 
-    That is less than a rounding of float32 also next to the zeros at 1 and 2.
+    That is less than a rounding of float32, also next to the zeros at 1 and 2.
     """
     left = x < 0.5
     y = select(left, 1.0 - x, x)
@@ -182,7 +184,7 @@ def log_gamma(x: Value) -> Value:
     inverse = 1.0 / z
     series = fma(polynomial(inverse * inverse, _STIRLING), inverse, 0.9189385332046727)
     whole = fma(z - 0.5, log(z), series - z)
-    # On the left, the product with the value on the right is π / sin(πx).
+    # On the left, reflection: the product with the value on the right is π / sin(πx).
     product = when_any(left, product, lambda: product * pi / absolute(sin((x - rint(x)) * pi)))
     steps = log(product)
     result = select(left, steps - whole, whole - steps)
@@ -241,8 +243,8 @@ _ZETA = (12.0, -720.0, 30240.0, -1209600.0, 47900160.0, -1.8924375803183791606e9
 
 
 def _zeta(x: Value, q: Value) -> Value:
-    # Terms one by one until q + k is above 10; then the rest by the formula. Far below zero, where
-    # that would take long, there is no answer.
+    # Terms one by one until q + k is above 10, then the rest by the formula. Far below zero, where
+    # that would take long, the result is NaN.
     far = q < -65536.0
     count = maximum(10.0 - floor(select(far | q.ne(q), constant(q, 1.0), q)), 10.0)
     (direct,) = repeat(_greatest(count), [constant(x, 0.0)],
@@ -264,23 +266,23 @@ def _zeta(x: Value, q: Value) -> Value:
 
 
 def _greatest(count: Value) -> Value:
-    """The greatest of whole numbers in all lanes, as an int64."""
+    """The greatest integer in all lanes, as an int64."""
     most = count if count.type.lanes == 1 else count.writer.call(
         f"llvm.vector.reduce.fmax.{count.type.suffix}", F64, [count])
     return cast(most, np.dtype(np.float64), np.dtype(np.int64))
 
 
 def _zeta_sum(x: Value, q: Value, count: Value, k: Value, total: Value) -> Value:
-    """The sum with term k, where there is one."""
+    """The sum with term k, in lanes that have it."""
     k = convert(k, "sitofp", F64)
     return total + select(count > k, pow(q + k, -x), 0.0)
 
 
 def _zeta_roughly(x: Value, q: Value) -> Value:
-    """The zeta function to a rounding of float32: fewer terms, and powers by exp and log."""
+    """The zeta function to float32 accuracy: fewer terms, and powers by exp and log."""
     usual = (x > 1.0) & (x <= 60.0) & (q > 0.0) & (q < 1e30)
     x, q, given = select(usual, x, 2.0), select(usual, q, 10.0), (x, q)
-    # The rest is a series for great q + k; where x is great as well, it has to be a small rest.
+    # The rest is a series for large q + k; if x is large as well, the rest must be small.
     least = select(x > 16.0, q + 10.0, fma(x, 0.45, 3.0))
     count = maximum(floor(least - q + 1.0), 0.0)
     (direct,) = repeat(_greatest(count), [constant(x, 0.0)],
@@ -327,7 +329,7 @@ def polygamma(m: Value, x: Value) -> Value:
 
 
 def from_scipy(name: str, doc: str) -> Callable[..., Value]:
-    """A function of SciPy's, called lane by lane in float64."""
+    """A SciPy function, called lane by lane in float64."""
     def compute(*args: Value) -> Value:
         return call_lanewise(f"scipy.{name}", *args, extra="i32 0")
 

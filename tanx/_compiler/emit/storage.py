@@ -1,4 +1,4 @@
-"""How elements look in memory and in registers, and conversion between dtypes.
+"""How elements are represented in memory and in registers, and conversion between dtypes.
 
 ===============  ==================  =============================================================
 dtype            in memory           in registers
@@ -8,12 +8,12 @@ int8 … uint64    i8 … i64            i8 … i64
 int4, uint2 …    i8, low bits        i4, i2
 float32, 64      float, double       float, double
 float16          half                float, rounded to float16 after each instruction
-bfloat16         i16                 float, rounded likewise
-float8 and kin   i8                  float, rounded likewise
+bfloat16         i16                 float, rounded as well
+float8 and less  i8                  float, rounded as well
 complex          two floats          a pair of floats (see ``complex.py``)
 ===============  ==================  =============================================================
 
-Narrow floats are rounded by arithmetic on the bits, which every processor does in vectors.
+Narrow floats are rounded by bit arithmetic, which every processor does in vectors.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def memory_type(dtype: np.dtype) -> Type:
 
 
 def from_memory(x: Value, dtype: np.dtype) -> Value:
-    """What was loaded, as it is computed with."""
+    """A loaded element as it is computed with."""
     if kind_of(dtype) == "b":
         return x.ne(0)
     if kind_of(dtype) in "iu":
@@ -103,9 +103,9 @@ def from_memory(x: Value, dtype: np.dtype) -> Value:
 
 
 def from_pairs(words: Value) -> Value:
-    """Numbers of bfloat16, two in each word, as float32: those in lower halves, then the others.
+    """bfloat16 numbers, two in each word, as float32: those in lower halves, then the others.
 
-    Either takes one instruction, and so half as many as in the order that they have in memory.
+    Each takes one instruction, half as many as in the order of memory.
     """
     write, lanes = words.writer.write, words.type.lanes
     low = shift_left(words, 16)
@@ -116,12 +116,12 @@ def from_pairs(words: Value) -> Value:
 
 
 def halves(words: Value) -> tuple[Value, Value]:
-    """The lower and the upper halves of words, which are numbers of bfloat16, as float32."""
+    """The lower and the upper halves of words, which are bfloat16 numbers, as float32."""
     return bits_to_float(shift_left(words, 16)), bits_to_float(words & -65536)
 
 
 def to_memory(x: Value, dtype: np.dtype) -> Value:
-    """What was computed, as it is stored."""
+    """A computed value as it is stored."""
     if kind_of(dtype) in "biu":
         return convert(x, "zext", memory_type(dtype))
     if dtype == _HALF:
@@ -141,12 +141,12 @@ class _Format:
     least: int           # the exponent of the least normal number
     greatest: float
     infinity: int | None
-    nan: int | None      # None: NaN is the negative zero, or there is none
+    nan: int | None      # None: NaN is the negative zero, or does not exist
     fnuz: bool           # one zero, and NaN in place of the negative one
 
     @property
     def drop(self) -> int:
-        """Bits of the mantissa of float32 that are not kept."""
+        """Bits of the float32 mantissa that are dropped."""
         return 23 - self.mantissa
 
     @property
@@ -168,9 +168,9 @@ def _format(dtype: np.dtype) -> _Format:
 
 
 def rounded(x: Value, dtype: np.dtype, computed: bool = False) -> Value:
-    """A float32 rounded to a narrow dtype, still in float32; halves go to even.
+    """A float32 rounded to a narrow dtype, still in float32; ties to even.
 
-    NaN that was ``computed`` from narrow numbers has nothing in the bits that are dropped.
+    A NaN that was ``computed`` from narrow numbers has no bits in the part that is dropped.
     """
     if dtype == _HALF:
         return convert(convert(x, "fptrunc", type_of("half")), "fpext", F32)
@@ -191,17 +191,17 @@ def rounded(x: Value, dtype: np.dtype, computed: bool = False) -> Value:
     top = np.inf if form.infinity is not None else np.nan if form.nan is not None else form.greatest
     near = select(near > form.greatest, top, near)
     sign = bits & -0x80000000
-    # Where there is no NaN, it becomes a zero of the other sign.
+    # If the format has no NaN, it becomes a zero of the other sign.
     odd = x if form.nan is not None else bits_to_float(sign ^ -0x80000000)
     return select(x.eq(x), bits_to_float(bits_of(near) | sign), odd)
 
 
 def _without_low_bits(bits: Value, drop: int) -> Value:
-    """Float bits rounded to drop some of the mantissa, halves to even: up where they are odd."""
+    """Float bits rounded to drop part of the mantissa, ties to even."""
     half = (1 << drop - 1) - 1
     if bits.type.lanes == 1 or bits.writer.has_masks:
         odd = shift_right(bits, drop) & 1
-    else:  # a test of bits gives -1, and needs no shift, of which processors do fewer at a time
+    else:  # a bit test gives -1 without a shift, which fewer ports execute
         odd = -convert((bits & (1 << drop)).ne(0), "sext", I32)
     return (bits + half + odd) & -(1 << drop)
 
@@ -232,9 +232,9 @@ def to_bits(x: Value, dtype: np.dtype) -> Value:
 
 
 def _behind_zeros(x: Value) -> Value:
-    """Floats whose upper halves are given; shifts would do, which few units of processors do.
+    """Floats whose upper halves are given. Shifts would work, but fewer ports execute them.
 
-    In longer vectors it takes as long: lanes far from each other are not mixed at once."""
+    In longer vectors it takes as long, because lanes far apart are not shuffled at once."""
     lanes, type = x.type.lanes, F32.of(x.type.lanes)
     order = ", ".join([f"i32 {n + half}" for n in range(lanes) for half in (0, lanes)])
     both = x.writer.write(x.type.of(2 * lanes), f"shufflevector {x.type} zeroinitializer, {x!r}, "
@@ -265,7 +265,7 @@ def from_bits(x: Value, dtype: np.dtype) -> Value:
     if form.infinity is not None:
         value = select(size.eq(form.infinity), np.inf, value)
     if form.nan is not None:
-        # Without infinities there is one NaN, the greatest code.
+        # Without infinities there is one NaN, the largest code.
         least = form.nan if form.infinity is None else form.infinity + 1
         value = select(size >= least, np.nan, value)
     value = bits_to_float(bits_of(value) | shift_left(code & sign, 32 - form.bits))
@@ -276,7 +276,7 @@ def from_bits(x: Value, dtype: np.dtype) -> Value:
 
 
 def cast(x: Value, source: np.dtype, target: np.dtype) -> Value:
-    """A number of a dtype as one of another dtype, neither of them complex."""
+    """Convert a number of a dtype to another dtype, neither of them complex."""
     kinds, to = kind_of(source) + kind_of(target), register_type(target)
     if kinds[1] == "b":
         return x if kinds[0] == "b" else x.ne(0)
@@ -306,7 +306,7 @@ def _to_integer(x: Value, kinds: str, to: Type) -> Value:
 
 
 def _clipped(x: Value, signed: bool, to: Type) -> Value:
-    """Floats as integers, clipped, NaN as 0: of x86's vectors, LLVM would clip lane by lane.
+    """Convert floats to integers, saturating, NaN to 0: LLVM would clip x86 vectors lane by lane.
 
     A million float32 become int32 in 0.5 ms instead of 1.5 (AVX-512).
     """

@@ -1,13 +1,13 @@
 """Values of LLVM code: Python's operators on them write instructions.
 
-A :class:`Value` is a scalar, or a vector of some lanes, that an instruction has made. ``x * y + 1``
-appends two lines to the :class:`Writer` behind ``x``. Numbers become constants of the other
-operand's type, and a scalar beside a vector is spread over its lanes, so that a formula reads the
-same for one lane as for sixteen. No fast-math flags are ever set: what IEEE 754 says, holds.
+A :class:`Value` is a scalar, or a vector of some lanes, that an instruction has computed. ``x * y +
+1`` appends two lines to the :class:`Writer` of ``x``. Numbers become constants of the other
+operand's type, and a scalar next to a vector is broadcast to its lanes, so that a formula reads the
+same for one lane as for sixteen. No fast-math flags are ever set: arithmetic follows IEEE 754.
 
-Answers in lanes are of type i1. Processors without registers for such masks hold them as integers
-of all ones or zeros, as wide as what was compared. So that LLVM does not pack and unpack them, what
-is made of several answers is written in such integers (:meth:`Value.spread`).
+Masks have type i1 per lane. Processors without mask registers hold them as integers of all ones or
+zeros, as wide as the compared values. So that LLVM does not pack and unpack them, combinations of
+masks are written in such integers (:meth:`Value.spread`).
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class Type:
 
 
 _ANY = Machine("", "", "+fma", 128)
-"""What is written for no machine in particular."""
+"""For code that does not depend on the machine."""
 _MANY = 6
-"""Coefficients of a polynomial of which only the last step follows Horner's rule, not two."""
+"""Coefficients of a polynomial from which only the last step follows Horner's rule, not two."""
 _FLOAT_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
 
 
@@ -70,7 +70,7 @@ _types: dict[tuple[str, int], Type] = {}
 
 
 def type_of(element: str, lanes: int = 1) -> Type:
-    """The type of an element's name and a number of lanes; there is one object of each."""
+    """The type with an element's name and a number of lanes; types are interned."""
     key = (element, lanes)
     return _types.get(key) or _types.setdefault(key, Type(element, lanes))
 
@@ -85,7 +85,7 @@ F32, F64 = type_of("float"), type_of("double")
 
 
 class Place:
-    """Lines of code that are being written, and the label of the basic block they end in."""
+    """Lines of code being written, and the label of their last basic block."""
 
     __slots__ = ("block", "lines")
 
@@ -103,14 +103,14 @@ class Writer:
     """Where instructions go: a place in a function, and what the function needs from outside.
 
     ``declared`` maps each name that is called to its declaration, ``helpers`` maps names to
-    functions written on the way, ``uses`` counts how often functions of numbers were used: these
-    three are one for the whole ``module``, which is written for one ``machine``.
+    functions written on the way, ``uses`` counts the uses of elementary functions: these three are
+    shared by the whole ``module``, which is written for one ``machine``.
     """
 
     def __init__(self, module: Writer | None = None, machine: Machine = _ANY):
         self.place = Place("entry")
         self.machine: Machine = module.machine if module else machine
-        # Every instruction asks for these.
+        # Every instruction reads these.
         self.has_masks: bool = self.machine.has_masks
         self.spares_addends: bool = self.machine.spares_addends
         self.declared: dict[str, str] = module.declared if module else {}
@@ -119,12 +119,12 @@ class Writer:
         self._count = 0
 
     def fresh(self, hint: str) -> str:
-        """A name that no other value or block of the function has."""
+        """A name that is unique in the function."""
         self._count += 1
         return f"{hint}{self._count}"
 
     def write(self, type: Type, text: str) -> Value:
-        """Append an instruction that makes a value."""
+        """Append an instruction that computes a value."""
         self._count += 1
         name = f"%v{self._count}"
         self.place.lines.append(f"{name} = {text}")
@@ -140,7 +140,7 @@ class Writer:
 
 
 def in_parallel(writer: Writer, task: str, addresses: Sequence[str], count: int) -> str:
-    """The call of a task in threads, that often; its context is an array of addresses."""
+    """Call a task in threads, that often; its context is an array of addresses."""
     writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
     context = "%" + writer.fresh("context")
     code = [f"{context} = alloca [{len(addresses)} x ptr]"]
@@ -152,11 +152,11 @@ def in_parallel(writer: Writer, task: str, addresses: Sequence[str], count: int)
 
 
 class Value:
-    """What an instruction has made, or a constant; ``writer`` takes what is computed from it.
+    """The result of an instruction, or a constant; ``writer`` takes what is computed from it.
 
-    Of a mask, ``mask_bits`` are those of what was compared, and ``wide`` may hold it as integers.
-    An int64 may be known as the sum of another one, ``base``, and the number ``beyond`` it;
-    ``place`` is where an instruction made it.
+    For a mask, ``mask_bits`` are those of the compared values, and ``wide`` may hold it as
+    integers. An int64 may be known as the sum of another one, ``base``, and the number ``beyond``
+    it; ``place`` is where an instruction computed it.
     """
 
     __slots__ = ("base", "beyond", "mask_bits", "place", "text", "type", "wide", "writer")
@@ -207,7 +207,7 @@ class Value:
 
     @property
     def is_mask(self) -> bool:
-        """Whether these are answers in lanes, better held as integers."""
+        """Whether this is a mask that is better held as integers."""
         return self.type.bits == 1 and self.type.lanes > 1 and not self.writer.has_masks
 
     def spread(self, bits: int) -> Value:
@@ -243,7 +243,7 @@ class Value:
         return product
 
     def _integer(self, other) -> int | None:
-        """What is added to an int64, or multiplies it, if it is known now."""
+        """The constant that is added to an int64, or multiplies it, if it is known now."""
         if self.type != I64 or isinstance(other, Value) and not other.is_constant:
             return None
         return int(other.text if isinstance(other, Value) else other)
@@ -327,14 +327,15 @@ _BITS, _DOUBLE = struct.Struct("<Q"), struct.Struct("<d")
 
 
 def _together(*operands) -> list[Value]:
-    """Operands in one number of lanes, numbers as constants of the type of the first value."""
+    """Operands with the same number of lanes, and numbers as constants of the first value's
+    type."""
     lanes = 0
     for x in operands:
         if type(x) is not Value or lanes and x.type.lanes != lanes:
             break
         lanes = x.type.lanes
     else:
-        return [*operands]  # most often there is nothing to do
+        return [*operands]  # the usual case
     values = [x for x in operands if isinstance(x, Value)]
     lanes = max([x.type.lanes for x in values])
     return [(x if isinstance(x, Value) else constant(values[0], x)).of(lanes) for x in operands]
@@ -350,7 +351,7 @@ def _binary(name: str, a: Value, b, result: Type | None = None) -> Value:
 
 
 def _logic(name: str, a: Value, b) -> Value:
-    """An instruction on bits, which of masks is one on integers."""
+    """A bitwise instruction; on masks, one on integers."""
     if not isinstance(b, Value):
         b = constant(a, b)
     a, b = _together(a, b)
@@ -361,14 +362,14 @@ def _logic(name: str, a: Value, b) -> Value:
 
 
 def as_mask(wide: Value) -> Value:
-    """The mask that integers of all ones or zeros are."""
+    """Integers of all ones or zeros as a mask."""
     answer = convert(wide, "trunc", I1)
     answer.wide, answer.mask_bits = wide, wide.type.bits
     return answer
 
 
 def intrinsic(name: str, *operands, extra: Sequence[Value] = ()) -> Value:
-    """An intrinsic of LLVM whose operands and result have one type; ``extra`` follow as they are.
+    """An LLVM intrinsic whose operands and result have one type; ``extra`` are appended unchanged.
 
     ``intrinsic("sqrt", x)`` calls ``llvm.sqrt.v4f32`` when ``x`` has four lanes of float.
     """
@@ -388,18 +389,17 @@ def fma(a, b, c) -> Value:
 
 
 def muladd(a, b, c) -> Value:
-    """``a * b + c``, with one rounding where the machine has an instruction for it, else two."""
+    """``a * b + c``, with one rounding if the machine has an instruction for it, otherwise two."""
     a, b, c = _together(a, b, c)
     return fma(a, b, c) if c.writer.machine.fuses else a * b + c
 
 
 def _exactly(a: Value, b: Value, c: Value) -> Value:
-    """``a * b + c`` without an instruction for it; the product counts with all its digits.
+    """``a * b + c`` without an instruction for it; the product keeps all its digits.
 
     The last bit may differ from that of one rounding, once in some hundred million sums. Products
-    of two numbers of float32 are numbers of float64. For float64 the product is the rounded one
-    and what it lost, by products of halves of the factors; factors so large that they cannot be
-    halved get the rounded one.
+    of two float32 numbers are exact in float64. For float64 the product is the rounded one plus its
+    error, by products of halves of the factors; factors too large to be split get the rounded one.
     """
     if c.type.bits == 32:
         x, y, z = (convert(v, "fpext", F64) for v in (a, b, c))
@@ -421,8 +421,9 @@ def _exactly(a: Value, b: Value, c: Value) -> Value:
 def _from_memory(c: Value) -> Value:
     """A constant that is loaded where it is used, rather than copied from register to register.
 
-    Loads go beside the arithmetic, copies are part of it. Were the memory declared constant, LLVM
-    would load it once and make the copies; so only its section says that nobody writes to it.
+    Loads run in parallel with arithmetic, copies compete with it. If the memory were declared
+    constant, LLVM would load it once and make copies; so only its section says that it is
+    read-only.
     """
     scalar = c.text.removeprefix(f"splat ({c.type.element} ").removesuffix(")")
     name = f'"{c.type.suffix} {scalar}"'
@@ -442,7 +443,7 @@ def absolute(x: Value) -> Value:
 
 
 def copysign(size, sign) -> Value:
-    """The size of one float with the sign of another."""
+    """The absolute value of one float with the sign of another."""
     return intrinsic("copysign", size, sign)
 
 
@@ -512,7 +513,7 @@ def bits_of(x: Value) -> Value:
 
 
 def bits_to_float(x: Value) -> Value:
-    """The float of some bits."""
+    """The float with some bits."""
     return convert(x, "bitcast", type_of({16: "half", 32: "float", 64: "double"}[x.type.bits]))
 
 
@@ -533,8 +534,8 @@ def resized(x: Value, bits: int) -> Value:
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     """A polynomial in fused steps; the coefficient of the highest power first.
 
-    The last steps, which count most for the error, follow Horner's rule. What comes before is
-    computed in parts that need not wait for each other.
+    The last steps, which dominate the error, follow Horner's rule. The earlier ones are computed in
+    parts that do not depend on each other.
 
     >>> writer = Writer()
     >>> polynomial(Value(writer, "%x", F32), [2.0, 3.0, 4.0])
@@ -554,14 +555,14 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def _by_squares(x: Value, coefficients: Sequence[float]) -> Value:
-    """A polynomial by those of neighbouring coefficients, in powers of the square."""
+    """Combine pairs of adjacent coefficients: a polynomial in the square."""
     odd = len(coefficients) % 2
     terms = [constant(x, c) for c in coefficients[:odd]]
     terms += [muladd(constant(x, a), x, b) for a, b in zip(coefficients[odd::2],
                                                            coefficients[odd + 1::2])]
     while len(terms) > 1:
         x = x * x
-        if len(terms) < 4:  # few enough to go on one by one
+        if len(terms) < 4:  # few enough for Horner's rule
             result = terms[0]
             for term in terms[1:]:
                 result = muladd(result, x, term)
@@ -575,7 +576,7 @@ def _by_squares(x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def when_any(condition: Value, otherwise: Value, compute: Callable[[], Value]) -> Value:
-    """What ``compute`` gives where a condition holds, else ``otherwise``.
+    """The result of ``compute`` where a condition holds, otherwise ``otherwise``.
 
     Nothing is computed unless the condition holds in some lane.
     """
@@ -615,7 +616,7 @@ def repeat_until(settled: Callable[..., Value], most: int, start: Sequence[Value
 
 
 def _loop(start: Sequence[Value], step: Callable, goes_on: Callable) -> list[Value]:
-    """A loop of at least one step, which goes on as a function of the next k and state says."""
+    """A loop of at least one step; a function of the next k and state says whether it continues."""
     writer, place = start[0].writer, start[0].writer.place
     before, loop = place.block, writer.fresh("loop")
     place.lines.append(f"br label %{loop}")
@@ -637,13 +638,13 @@ def _loop(start: Sequence[Value], step: Callable, goes_on: Callable) -> list[Val
 
 
 def outlined(name: str, compute: Callable[..., Value], *args: Value) -> Value:
-    """Call a function whose body ``compute`` writes, once for each type: for what is long."""
+    """Call a function whose body ``compute`` writes, once for each type: for long functions."""
     args = tuple(_together(*args))
     writer, types = args[0].writer, [a.type for a in args]
     name = f"{name}.{types[0].suffix}"
     if name not in writer.helpers:
         inner = Writer(writer)
-        inner.helpers[name] = ""  # a place before those that it needs itself
+        inner.helpers[name] = ""  # before the helpers that it needs itself
         params = [Value(inner, f"%x{n}", type) for n, type in enumerate(types)]
         result = compute(*params)
         head = f"define internal {result.type.text} @{name}({', '.join(map(repr, params))})"
@@ -653,7 +654,7 @@ def outlined(name: str, compute: Callable[..., Value], *args: Value) -> Value:
 
 
 def call_lanewise(name: str, *args: Value, extra: str = "") -> Value:
-    """Call a C function of floats lane by lane, in a loop out of line.
+    """Call a C function of floats lane by lane, in a loop that is not inlined.
 
     ``extra`` holds a further argument, as text, that is the same for all lanes.
     """

@@ -1,4 +1,4 @@
-"""Loops with a condition, inside of expressions: in lanes, each lane ends by itself."""
+"""Loops with a condition, inside of expressions: in lanes, each lane ends separately."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["WhileLoops"]
 
 
 class WhileLoops:
-    """Writes loops that go on as long as a condition holds."""
+    """Writes loops that run while a condition holds."""
 
     def __init__(self, control: Control, expressions: Expressions, steps: FoldSteps):
         self.control, self.expressions, self.steps = control, expressions, steps
         self.writer, self.analysis = control.writer, expressions.analysis
 
     def write(self, loop: While, scope: Scope) -> tuple[Scalar, ...]:
-        """What a loop carries last.
+        """The final states of a loop.
 
-        In lanes it goes on until the last of them has finished; the others keep their states.
+        In lanes it runs until the last of them has finished; the others keep their states.
         """
         writer, place, at = self.writer, scope.place, self.control.at
         head, again, done = map(writer.fresh, ("loop", "again", "done"))
@@ -64,7 +64,7 @@ class WhileLoops:
                         f"br {more!r}, label %{step.label}, label %{done}",
                         f"{step.label}:", *step.lines, *ending, f"{again}:", f"br label %{head}"]
         place.start(done)
-        # A stopped program gives the states of its last step, so that no register has to keep
+        # A stopped program returns the states of its last step, so that no register has to hold
         # those before it.
         last = [renamed(writer, state) for state in given]
         place.lines += [f"{a.text} = phi {a.type.text} [ {b.text}, %{asking.block} ]"

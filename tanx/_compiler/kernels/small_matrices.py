@@ -1,9 +1,9 @@
-"""Code for batches of small matrices: those of ``_loops/small/lanes.py``, one in each lane.
+"""Code for batches of small matrices: the algorithms of ``_loops/small``, one matrix in each lane.
 
-A block of matrices, as many as lanes, is read into memory of the function's own in which the same
-element of all of them is one vector, factorised there, and written back. Of the smallest matrices
-all elements are in registers and the algorithm is written out. The last block may have fewer
-matrices than lanes: the others hold the last matrix again, and write the same where it writes.
+A block of matrices, as many as lanes, is read into private memory in which one vector holds the
+same element of all of them, factorised there, and written back. For the smallest matrices, all
+elements are in registers and the algorithm is unrolled. The last block may have fewer matrices than
+lanes: the other lanes hold the last matrix again, and write the same values to the same place.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Registers:
 
 
 class _Memory:
-    """A matrix in memory: one vector for an element, those of a row side by side."""
+    """A matrix in memory: one vector per element; those of a row are adjacent."""
 
     def __init__(self, base: Value, type: Type, shape: tuple[int, int], steps: tuple[int, int]):
         self.base, self.type, self.shape, self.steps = base, type, shape, steps
@@ -77,7 +77,7 @@ class _Memory:
     def place(self, index: Sequence[Number], scalars: bool = False) -> Value:
         """The address of a vector, or of a scalar in the first lane of one.
 
-        What is known further out comes first, so that it is computed there.
+        Indices of outer loops are added first, so that this is computed there.
         """
         unit = self.type.of(1) if scalars else self.type
         steps = [step * (self.type.lanes if scalars else 1) for step in self.steps]
@@ -122,7 +122,7 @@ def _lane(i: Number, n: int) -> Number:
 
 
 def _age(i: Number) -> int:
-    """Values are numbered as they are written: those of loops further out come first."""
+    """Values are numbered as they are written, so those of outer loops come first."""
     found = re.search(r"\d+$", i.text) if isinstance(i, Value) else None
     return int(found.group()) if found else -1
 
@@ -148,7 +148,7 @@ def _align(type: Type) -> int:
 
 
 class _Machine:
-    """Writes what algorithms do; see ``Arrays`` in ``_loops/small/lanes.py``."""
+    """Writes the operations of algorithms; see ``Arrays`` in ``_loops/small/lanes.py``."""
 
     def __init__(self, writer: Writer, dtype: np.dtype, lanes: int, written_out: bool):
         self.writer, self.dtype, self.written_out = writer, dtype, written_out
@@ -221,7 +221,7 @@ class _Machine:
 
     def loop(self, start: Number, stop: Number, states: Sequence[Value], step: Callable,
              backwards: bool) -> list[Value]:
-        """A loop of one step at least."""
+        """A loop of at least one step."""
         writer, place = self.writer, self.writer.place
         before, loop, done = place.block, writer.fresh("loop"), writer.fresh("done")
         first, end = (_as_value(writer, stop - 1), start) if backwards else (
@@ -347,7 +347,7 @@ class _Array:
         self.places: list[Value] = []
 
     def find(self, base: Value, numbers: Sequence[Value]) -> None:
-        """Find the matrices of these numbers."""
+        """Compute the addresses of the matrices with these numbers."""
         self.places = [_moved(base, number * self.size, self.element) for number in numbers]
 
     def read(self, machine: _Machine) -> Any:
@@ -397,7 +397,7 @@ class _Array:
 
 
 def write_matrices(call: Extern, pointers: Mapping[Buffer, str], writer: Writer) -> str:
-    """The call of the function for a batch of matrices, which is written into the module."""
+    """Call the function for a batch of matrices, which is written into the module."""
     params = dict(call.params)
     count, lanes = prod(call.inputs[0].shape[:params["rank"]]), params["lanes"]
     name = _function(call, writer)

@@ -1,9 +1,9 @@
 """Library calls that sort lines of integers, written into the module that needs them.
 
 An element is an unsigned integer, or a pair of two with the key in the second; its key is in its
-highest bits. Long lines are sorted by radix: digit by digit, the lowest first, where digits that
-all elements share are skipped. Short ones are sorted by insertion. Both are stable. What the calls
-mean is said in ``_loops/library.py``.
+highest bits. Long lines are sorted by radix: digit by digit, the lowest first, skipping digits that
+all elements share. Short ones are sorted by insertion. Both are stable. ``_loops/library.py``
+defines what the calls mean.
 """
 
 from __future__ import annotations

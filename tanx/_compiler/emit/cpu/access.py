@@ -1,7 +1,7 @@
 """Loads and stores of expressions: elements in one lane or in many.
 
-Neighbours in memory are loaded and stored as vectors; other elements one by one, or by way of
-larger pieces of memory that hold what several loads ask for.
+Adjacent elements are loaded and stored as vectors; other elements one by one, or by loading larger
+pieces of memory that several loads share.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from .prefetch import Prefetch
 __all__ = ["Access"]
 
 _FILLED = (2, 3, 4, 8)
-"""Numbers of vectors that are stored by turns."""
+"""Numbers of vectors that can be stored interleaved."""
 
 
 class Access:
-    """Reads and writes what loads and stores name."""
+    """Performs loads and stores."""
 
     def __init__(self, control: Control, analysis: Analysis, addresses: Addresses,
                  elements: Elements, prefetch: Prefetch):
@@ -49,7 +49,7 @@ class Access:
         self.elements, self.prefetch, self.writer = elements, prefetch, control.writer
 
     def read(self, load: Load, scope: Scope) -> Scalar:
-        """The element, or the elements in all lanes, that a load asks for."""
+        """The element, or the elements in all lanes, of a load."""
         if load in scope.rooms:
             room, place = scope.rooms[load]
             return self.elements.from_room(room, place, load.dtype, scope.lanes.width)
@@ -71,7 +71,7 @@ class Access:
 
     def _read_in_lanes(self, buffer: Buffer, terms: Mapping[Expr, int], rest: int, stride: int,
                        start: Value, scope: Scope) -> Scalar:
-        """Elements that are so far apart in all lanes, from an address on."""
+        """Elements at a constant stride between lanes, from an address on."""
         lanes, elements, further = scope.lanes, self.elements, self.addresses.further
         if stride == WORD and buffer.dtype.itemsize == 1 and lanes.width > 1:
             found = self._read_of_words(buffer, terms, rest, scope)
@@ -91,7 +91,7 @@ class Access:
         return mapped(lambda v: v.shuffled(range(lanes.width)[::-1]), found)
 
     def write(self, load: Load, value: Scalar, scope: Scope) -> None:
-        """Store a value where a load would find it."""
+        """Store a value at the address of a load."""
         buffer, (terms, rest) = load.buffer, self.analysis.offset(load)
         terms, elements = named(terms, scope), self.elements
         address, further = self.addresses.address, self.addresses.further
@@ -124,7 +124,7 @@ class Access:
     # -- stores that fill each other's gaps --------------------------------------------------------
 
     def fills_gaps(self, targets: Sequence[Load], scope: Scope) -> bool:
-        """Whether stores of lanes, each with gaps in between, make one without gaps."""
+        """Whether stores of lanes at a stride fill each other's gaps."""
         if scope.lanes is None or scope.tile is not None or len(targets) not in _FILLED or any(
                 kind_of(load.dtype) == "c" or load.buffer != targets[0].buffer or (
                     load in scope.carried) for load in targets):
@@ -137,7 +137,7 @@ class Access:
                 and lane_stride(own, scope) == len(targets))
 
     def write_filled(self, target: Load, values: Sequence[Value], scope: Scope) -> None:
-        """Store lanes of several values by turns, beginning where a load would find the first."""
+        """Store the lanes of several values interleaved, beginning at the address of the first."""
         buffer, (terms, rest) = target.buffer, self.analysis.offset(target)
         start = self.addresses.address(
             buffer, with_first_lane(named(terms, scope), scope.lanes), rest, scope)
@@ -146,9 +146,9 @@ class Access:
     # -- tiles -------------------------------------------------------------------------------------
 
     def _crosses(self, load: Load, terms: Mapping[Expr, int], scope: Scope) -> bool:
-        """Whether neighbours of an element are read in iterations that are written out together."""
+        """Whether a load is contiguous along iterations that are unrolled together."""
         if scope.tile is None or scope.lanes is not scope.tile[0].scope.lanes:
-            return False  # none, or the lanes are those of a loop within
+            return False  # no tile, or the lanes belong to an inner loop
         tile, _ = scope.tile
         index = tile.loop.index
         return terms.get(index) == 1 and self.analysis.is_safe(load) and (
@@ -158,7 +158,7 @@ class Access:
 
     def _from_tile(self, load: Load, terms: Mapping[Expr, int], rest: int, stride: int,
                    scope: Scope) -> Scalar:
-        """The elements in all lanes, of a tile that is read when it is first asked for."""
+        """The elements in all lanes, of a tile that is loaded at its first use."""
         tile, number = scope.tile
         buffer, lanes, addresses = load.buffer, scope.lanes, self.addresses
         first = with_first_of_tile(terms, lanes, tile)
@@ -171,7 +171,7 @@ class Access:
         return self.control.known(tile.scope, ("tile", load), columns)[number]
 
     def write_tile(self, target: Load, rows: Sequence[Scalar], tile: Tile) -> None:
-        """Store the rows of a tile where a load would find elements of its first iteration."""
+        """Store the rows of a tile, beginning at the address of its first iteration."""
         scope, lanes, addresses = tile.scope, tile.scope.lanes, self.addresses
         terms, rest = self.analysis.offset(target)
         terms = named(terms, scope)
@@ -186,14 +186,14 @@ class Access:
 
     def _read_masked(self, buffer: Buffer, terms: Mapping[Expr, int], rest: int,
                      scope: Scope) -> Scalar:
-        """Elements where lanes take part, and elsewhere any that exist."""
+        """Elements in active lanes, and arbitrary existing ones in the others."""
         if not prod(buffer.shape):
             return number(self.writer, buffer.dtype.type(0), buffer.dtype)
         mask, addresses, elements = scope.mask, self.addresses, self.elements
         fixed = {atom: factor for atom, factor in terms.items() if not scope.varies(atom)}
         least, greatest = positions(fixed, rest)
         if len(fixed) < len(terms) and 0 <= least <= greatest < prod(buffer.shape) < 1 << 31:
-            # What lanes share leads to an element, from which all that they ask for are near.
+            # The part of the address that lanes share is in range, and offsets from it are small.
             moved = {atom: factor for atom, factor in terms.items() if atom not in fixed}
             near = select(mask, addresses.offsets(moved, 0, scope, small=True), 0)
             start = addresses.address(buffer, fixed, rest, scope)
@@ -206,9 +206,10 @@ class Access:
 
     def _read_of_group(self, buffer: Buffer, terms: Mapping[Expr, int], rest: int, stride: int,
                        scope: Scope) -> Scalar | None:
-        """Elements a short way apart, of groups that are loaded once for all that ask for others.
+        """Elements at a small stride, from groups that are loaded once for all loads that share
+        them.
 
-        None where such groups do not lie in the buffer as a whole.
+        None if such groups are not completely inside the buffer.
         """
         part, lanes = rest % stride, scope.lanes
         if rest < part or last_position(terms, rest) - part + stride > prod(buffer.shape) or (
@@ -224,9 +225,9 @@ class Access:
 
     def _read_of_words(self, buffer: Buffer, terms: Mapping[Expr, int], rest: int,
                        scope: Scope) -> Scalar | None:
-        """Every eighth byte: shifted out of words of 64 bits, which are loaded once for all bytes.
+        """Every eighth byte: shifted out of 64-bit words, which are loaded once for all bytes.
 
-        None where such words do not lie in the buffer as a whole.
+        None if such words are not completely inside the buffer.
         """
         terms, rest = with_steps(terms, rest, scope)
         part, lanes = rest % WORD, scope.lanes

@@ -1,7 +1,7 @@
-"""A second entry point for a module, which stores the time between the statements.
+"""A second entry point for a module, which stores the time between statements.
 
-It calls the functions of the module where they are in memory, so that they run as they always do
-and only the entry point has to be compiled.
+It calls the functions of the loaded module, so that they run as usual and only the entry point has
+to be compiled.
 """
 
 from __future__ import annotations

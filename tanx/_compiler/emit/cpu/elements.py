@@ -1,4 +1,4 @@
-"""Elements at addresses: one, neighbours as a vector, or some that are apart, one a lane."""
+"""Elements at addresses: one, adjacent ones as a vector, or scattered ones, one per lane."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ..values import I1, I32, Type, Value, Writer, type_of
 __all__ = ["Elements"]
 
 _SHUFFLED = 64
-"""Lanes of a vector that LLVM is left to make from several. It knows the instructions that store
-two to four vectors by turns, but needs 6 minutes to make 512 bytes from eight vectors (LLVM 22,
-AVX-512), and 0.1 s if it is told how."""
+"""Lanes up to which LLVM builds an interleaved vector. It knows the instructions that store two to
+four vectors interleaved, but needs 6 minutes to build 512 bytes from eight vectors (LLVM 22,
+AVX-512), and 0.1 s if the shuffles are written out."""
 
 
 class Elements:
@@ -40,7 +40,7 @@ class Elements:
         return self.writer.write(type, f"load {type.text}, {place!r}, align {align}")
 
     def read(self, buffer: Buffer, place: Value, width: int = 1) -> Scalar:
-        """An element, or as many neighbours as there are lanes."""
+        """An element, or as many adjacent ones as there are lanes."""
         dtype, type = buffer.dtype, memory_type(buffer.dtype)
         if kind_of(dtype) != "c":
             return from_memory(self.plain(type.of(width), place), dtype)
@@ -48,17 +48,18 @@ class Elements:
         return Pair(both.shuffled(range(0, 2 * width, 2)), both.shuffled(range(1, 2 * width, 2)))
 
     def read_pairs(self, place: Value, width: int) -> Value:
-        """Neighbours of 16 bits, loaded as half as many of 32: the even ones, then the odd ones."""
+        """Adjacent 16-bit elements, loaded as half as many words: the even ones, then the odd
+        ones."""
         half = width // 2
         return from_pairs(self.writer.write(
             I32.of(half), f"load <{half} x i32>, {place!r}, align 2"))
 
     def read_every(self, buffer: Buffer, place: Value, stride: int, width: int,
                    last: int) -> Scalar:
-        """Elements a short way apart: all in between are loaded as well, and left out.
+        """Elements at a small stride: all in between are loaded as well, and dropped.
 
-        What follows the last element is not touched unless ``last``, the furthest place that any of
-        them has in the buffer, is far enough from its end.
+        Memory after the last element is not read unless ``last``, the largest position in the
+        buffer that any of them has, is far enough from its end.
         """
         parts = 2 if kind_of(buffer.dtype) == "c" else 1
         spare = stride - 1 if last + stride <= prod(buffer.shape) else 0
@@ -81,7 +82,7 @@ class Elements:
     def gather(self, buffer: Buffer, offsets: Value, start: Value | None = None) -> Scalar:
         """Elements at some positions of a buffer, or after ``start``, one for each lane."""
         base, further = start or self.addresses.base(buffer), self.addresses.further
-        if offsets.type.lanes == 1:  # what might have varied came to the same in all lanes
+        if offsets.type.lanes == 1:  # the same in all lanes after all
             return self.read(buffer, further(buffer, base, offsets))
         if self.writer.has_masks and memory_type(buffer.dtype).bits in (32, 64) and (
                 kind_of(buffer.dtype) != "c") and prod(buffer.shape) >= self.tuning.least_gathered:
@@ -90,7 +91,7 @@ class Elements:
                                      for n in range(offsets.type.lanes)])
 
     def gather_at_once(self, buffer: Buffer, base: Value, offsets: Value) -> Scalar:
-        """Elements by the instruction that AVX-512 has for it.
+        """Elements by the gather instruction of AVX-512.
 
         A million elements of tables that fit in caches take 0.6 to 0.9 times as long as one by one,
         of larger ones 0.9 (Cascade Lake).
@@ -107,7 +108,7 @@ class Elements:
         return from_memory(gathered, buffer.dtype)
 
     def write(self, buffer: Buffer, place: Value, value: Scalar) -> None:
-        """Store an element, or neighbours."""
+        """Store an element, or adjacent ones."""
         if isinstance(value, Pair):
             value = interleaved(value.re, value.im)
         else:
@@ -132,20 +133,20 @@ class Elements:
     # -- memory of the function --------------------------------------------------------------------
 
     def from_room(self, room: str, place: Value, dtype: np.dtype, width: int) -> Scalar:
-        """Elements that were stored at a place of the function's own memory."""
+        """Load elements from a position in memory on the stack."""
         type = memory_type(dtype).of(width)
         at = self.writer.write(POINTER, f"getelementptr {type.element}, ptr {room}, {place!r}")
         return from_memory(self.plain(type, at), dtype)
 
     def to_room(self, room: str, place: Value, row: Value) -> None:
-        """Store elements at a place of the function's own memory."""
+        """Store elements at a position in memory on the stack."""
         at = self.writer.write(POINTER, f"getelementptr {row.type.element}, ptr {room}, {place!r}")
         self.writer.place.lines.append(f"store {row!r}, {at!r}, align {-(-row.type.bits // 8)}")
 
 
 def _piece(vector: Value, first: int, size: int, dtype: np.dtype) -> Value:
     """Some lanes of a vector. LLVM must not know that bytes were a mask: it would shuffle the mask
-    instead, bit by bit, and take seconds to write that down."""
+    instead, bit by bit, and take seconds to compile that."""
     piece = vector if size == vector.type.lanes else vector.shuffled(range(first, first + size))
     if not (vector.writer.has_masks and kind_of(dtype) == "b"):
         return piece

@@ -1,8 +1,8 @@
 """Loops and branches of the host program: code that runs other programs.
 
-A program inside of another is a function like the whole one: it takes the address of an array of
-addresses, which lies on the stack of its caller. What a loop carries is changed where it is, if the
-body can do that; otherwise there are two places for it, which the steps use in turn.
+An inner program is a function like the whole one: it takes the address of an array of addresses,
+which is on the stack of its caller. A carry is updated in place if the body allows it; otherwise it
+has two buffers, which the steps use in turn.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ __all__ = ["write_branch", "write_loop"]
 
 
 Function = Callable[[Plan], str]
-"""Gives the name of the function for a program."""
+"""Returns the name of the function for a program."""
 
 
 class _Lines:
-    """Code on its way; ``block`` is where it goes on."""
+    """Code being written; ``block`` is the current basic block."""
 
     def __init__(self, writer: Writer):
         self.writer, self.lines = writer, list[str]()
@@ -32,7 +32,7 @@ class _Lines:
         self.lines.append(line)
 
     def let(self, hint: str, code: str) -> str:
-        """Name what an instruction gives."""
+        """Name the result of an instruction."""
         name = "%" + self.writer.fresh(hint)
         self.add(f"{name} = {code}")
         return name
@@ -54,7 +54,7 @@ class _Lines:
             "place", f"getelementptr i8, ptr {base}, i64 {distance}")
 
     def array(self, size: int) -> str:
-        """Room for addresses, one for each argument of a program."""
+        """Memory for addresses, one for each argument of a program."""
         return self.let("slots", f"alloca [{max(1, size)} x ptr]")
 
     def put(self, array: str, number: int, address: str) -> None:
@@ -114,7 +114,7 @@ class _LoopWriter:
         return code.lines
 
     def steps(self) -> tuple[str, str]:
-        """The number of the first step, and that behind the last one."""
+        """The number of the first step, and that after the last one."""
         loop, code = self.loop, self.code
         if loop.count is None or loop.tasks == 1:
             return "0", str(loop.count)
@@ -132,7 +132,7 @@ class _LoopWriter:
         return self.code.offset(self.base, skipped)
 
     def slots(self) -> str:
-        """The addresses for the body, but for those that change with the steps."""
+        """The addresses for the body, except for those that change with the steps."""
         code, program = self.code, self.loop.body.program
         slots = code.array(len(program.inputs) + len(program.outputs) + 1)
         for n, buffer in enumerate((*self.loop.parts[1], *self.carries)):
@@ -143,7 +143,7 @@ class _LoopWriter:
         return slots
 
     def test_slots(self) -> str:
-        """The addresses for the condition; the last is that of what it says."""
+        """The addresses for the condition; the last is that of its result."""
         condition = self.loop.condition
         if condition is None:
             return ""
@@ -157,7 +157,7 @@ class _LoopWriter:
         return slots
 
     def turns(self, start: str, again: str, slots: str, tests: str) -> dict[int, str]:
-        """Let carries that have two places use them in turn; where they are at a step."""
+        """Let carries that have two buffers alternate between them; their addresses at a step."""
         code, now = self.code, dict[int, str]()
         outputs = len(self.loop.body.program.inputs)
         second = {n: code.label("second") for n in self.room.places}
@@ -179,7 +179,7 @@ class _LoopWriter:
         return now
 
     def row_slots(self, slots: str, step: str) -> None:
-        """Pass the rows that belong to a step."""
+        """Pass the rows of a step."""
         code, loop, program = self.code, self.loop, self.loop.body.program
         if loop.reverse and (self.read or self.filled):
             step = code.let("row", f"sub i64 {(loop.count or 0) - 1}, {step}")
@@ -193,14 +193,14 @@ class _LoopWriter:
                 code.put(slots, n, code.offset(first, distance))
 
     def test(self, tests: str) -> str:
-        """Ask whether there is another step."""
+        """Test whether there is another step."""
         assert self.loop.condition is not None
         self.code.add(f"call void @{self.function(self.loop.condition)}(ptr {tests})")
         said = self.code.let("said", f"load i8, ptr {self.answer}")
         return self.code.let("more", f"icmp ne i8 {said}, 0")
 
     def put_back(self, now: Mapping[int, str]) -> None:
-        """Bring carries to their first place."""
+        """Copy carries to their first buffer."""
         code = self.code
         for n, place in now.items():
             own = self.pointers[self.carries[n]]

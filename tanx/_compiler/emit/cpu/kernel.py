@@ -1,4 +1,4 @@
-"""The function of a statement: what it is made of, and the indices of its task."""
+"""The function of a statement: the parts that write it, and the indices of its task."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make_parts(writer: Writer, pointers: Mapping[Buffer, str], same: Mapping[Buf
 
 
 def bind_task(parts: Parts, indices: Sequence[Index], number: Value) -> None:
-    """Make the indices of loops over tasks known, of which the function runs one iteration."""
+    """Define the indices of loops over tasks, of which the function runs one iteration."""
     extents = [index.extent for index in indices]
     task, top = Index("task", prod(extents)), parts.top
     top.values[task] = number

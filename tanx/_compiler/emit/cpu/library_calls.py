@@ -1,4 +1,4 @@
-"""Calls of functions that are no loop nests: kernels of the module, and the runtime's library."""
+"""Calls of functions that are not loop nests: kernels of the module, and the runtime's library."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..scopes import Scope
 __all__ = ["LibraryCalls"]
 
 _KERNELS = {**SORTING, FOURIER: write_fourier, MATRICES: write_matrices}
-"""What writes calls of functions of the module; by name."""
+"""Functions that write calls of kernels of the module, by name."""
 
 
 class LibraryCalls:
-    """Writes calls; ``symbol`` gives the symbol of a function of the runtime's library."""
+    """Writes calls; ``symbol`` maps a library call to its symbol."""
 
     def __init__(self, control: Control, addresses: Addresses, analysis: Analysis,
                  symbol: Callable[[Extern], str]):

@@ -1,10 +1,9 @@
 """Programs as modules of LLVM code for a machine, and modules as object code.
 
-Each statement of a program becomes a function, and equal ones one function; the entry point loads
-the addresses of the buffers and calls them in order, those with loops over tasks through the
-runtime's threads. Vectors are explicit in the code, so LLVM's
-own optimiser has nothing to find that is worth its time: it only selects and schedules
-instructions.
+Each statement of a program becomes a function, and equal ones share a function; the entry point
+loads the addresses of the buffers and calls them in order, those with loops over tasks through the
+runtime's threads. Vectors are explicit in the code, so that LLVM's own optimizer would find little:
+it only selects and schedules instructions.
 """
 
 from __future__ import annotations
@@ -50,14 +49,14 @@ from .products import write_task
 __all__ = ["Generated", "assemble", "exchangeable", "generate", "instructions"]
 
 _JUMPS_WITHIN_32_BYTES = ("cascadelake", "skylake", "skylake-avx512")
-"""Processors that decode code anew each time if a jump in it crosses or ends at a boundary of 32
-bytes (Intel's erratum SKX102): a loop over the entries of a sparse matrix takes 1.24 of SciPy's
-time there and 0.9 if jumps are moved apart (Cascade Lake)."""
+"""Processors that decode code again each time if a jump in it crosses or ends at a 32-byte boundary
+(Intel's erratum SKX102): a loop over the entries of a sparse matrix takes 1.24 of SciPy's time
+there and 0.9 if jumps are moved apart (Cascade Lake)."""
 
 
 @cache
 def _llvm():
-    """LLVM's library, which takes a while to load."""
+    """LLVM's library, which is slow to load."""
     from llvmlite import binding
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
@@ -66,11 +65,12 @@ def _llvm():
 
 @dataclass(frozen=True)
 class Generated:
-    """A module: its text, the functions it needs from outside, and library calls by symbol.
+    """A module: its text, the external functions it needs, and library calls by symbol.
 
-    The entry point takes the address of an array that holds those of the inputs and outputs, and
-    then those of the temporaries, or of the arena in which they are. It loads ``addresses``, and
-    then runs the lines of each statement; ``heads`` declares the functions that they call.
+    The entry point takes the address of an array that holds the addresses of the inputs and
+    outputs, and then those of the temporaries, or of the arena that contains them. It loads
+    ``addresses``, and then runs the lines of each statement; ``heads`` declares the functions that
+    they call.
     """
 
     text: str
@@ -85,9 +85,8 @@ def generate(program: Program, machine: Machine, offsets: Mapping[Buffer, Place]
              shared: Mapping[Buffer, Buffer] | None = None) -> Generated:
     """Write a program as a module.
 
-    ``offsets`` places temporaries in an arena, or in outputs that are written later; without it
-    each has an address of its own.
-    ``shared`` maps outputs to the inputs whose memory they are.
+    ``offsets`` places temporaries in an arena, or in outputs that are written later; without it,
+    each has its own address. ``shared`` maps outputs to the inputs whose memory they share.
     """
     module = _Module(machine)
     unit = _Unit(module, Plan(program, dict(offsets or {}), shared=dict(shared or {})),
@@ -96,7 +95,7 @@ def generate(program: Program, machine: Machine, offsets: Mapping[Buffer, Place]
 
 
 def exchangeable(text: str) -> str:
-    """A module whose entry point runs what a slot holds the address of: itself, to begin with."""
+    """A module whose entry point jumps to the address in a slot: at first, to its own code."""
     inner = f"{ENTRY}.first"
     return "\n".join([
         text.replace(f"define void @{ENTRY}(", f"define internal void @{inner}(", 1),
@@ -110,15 +109,15 @@ class _Module:
 
     def __init__(self, machine: Machine):
         self.machine = machine
-        # It collects what they need.
+        # It collects the declarations and helpers that they need.
         self.writer = Writer(machine=machine)
         self.functions: dict[str, str] = {}  # names by texts
         self.tasks: dict[tuple, tuple[str, int]] = {}  # names and tasks by fingerprints
-        self.programs: dict[Plan, str] = {}  # names of those inside of others
+        self.programs: dict[Plan, str] = {}  # names of inner programs
         self.externs: dict[str, Extern] = {}
 
     def generated(self, addresses: Sequence[str], calls: Sequence[Sequence[str]]) -> Generated:
-        """The module, whose entry point is given by its parts."""
+        """The module, given the parts of its entry point."""
         functions = [f"define internal void @{name}{text}" for text, name in self.functions.items()]
         declared = self.writer.declared
         text = "\n".join([_function(f"define void @{ENTRY}", addresses, calls), *functions,
@@ -134,13 +133,13 @@ class _Module:
         return self.functions.setdefault(text, f"{hint}{len(self.functions)}")
 
     def inner(self, plan: Plan) -> str:
-        """The name of the function that runs a program inside of another."""
+        """The name of the function that runs an inner program."""
         if plan not in self.programs:
             self.programs[plan] = self.named("program", _function("", *_Unit(self, plan).lines()))
         return self.programs[plan]
 
     def symbol(self, call: Extern) -> str:
-        """The symbol of a library call; calls that differ only in their buffers have one."""
+        """The symbol of a library call; calls that differ only in their buffers share one."""
         types = [f"{short_name(b.dtype)}{list(b.shape)}" for b in (*call.outputs, *call.inputs)]
         key = f"{call.name}({', '.join(types)}, {call.params})"
         for symbol, other in self.externs.items():
@@ -154,7 +153,7 @@ class _Module:
 
 
 class _Unit:
-    """Writes the functions of one program, the whole one or one inside of another."""
+    """Writes the functions of one program, the whole one or an inner one."""
 
     def __init__(self, module: _Module, plan: Plan, arena: bool = True):
         self.module, self.program = module, plan.program
@@ -165,7 +164,8 @@ class _Unit:
             *self.program.inputs, *self.program.outputs, *self.program.temps))}
 
     def lines(self) -> tuple[list[str], list[list[str]]]:
-        """The function that runs the program: lines that load addresses, and each statement's."""
+        """The function that runs the program: lines that load addresses, and those of each
+        statement."""
         statements = [s for s in self.program.statements
                       if not isinstance(s, Extern) or s.name != SCRATCH]
         forms = []
@@ -184,7 +184,7 @@ class _Unit:
         return self.addresses(passed), calls
 
     def part_of_task(self, buffer: Buffer) -> Own | None:
-        """The part of a buffer that each task has memory for, if that is where it is."""
+        """The part of a buffer for which each task has memory, or None."""
         place = (self.offsets or {}).get(buffer)
         return place if isinstance(place, Own) else None
 
@@ -221,7 +221,7 @@ class _Unit:
         return list(lines)
 
     def windows(self, statement: Statement) -> Statement:
-        """The statement on parts of buffers, which are made known."""
+        """The statement on parts of buffers, which are registered."""
         statement, parts = windows(statement)
         for part, (whole, start) in parts.items():
             self.parts[part] = whole, start
@@ -242,7 +242,7 @@ class _Unit:
                          tasks)]
 
     def shared_call(self, statement: Statement, key: tuple, used: Sequence[Buffer]) -> str:
-        """A call of the function for a statement and others that are like it, on other buffers."""
+        """Call the shared function for equal statements on different buffers."""
         if key not in self.module.tasks:
             pointers = {buffer: f"%p{n}" for n, buffer in enumerate(used)}
             tasks, lines = self.body(statement, pointers)
@@ -259,7 +259,7 @@ class _Unit:
             f"call void @{name}({args}, i64 %task)"]), tasks)
 
     def run(self, name: str, tasks: int) -> str:
-        """A call that runs all tasks, given the function for one of them."""
+        """Run all tasks, given the function for one of them."""
         if tasks < 2:
             return f"call void @{name}(ptr %buffers, i64 0)"
         self.module.writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
@@ -290,10 +290,10 @@ class _Unit:
         return prod(extents), parts.top.lines
 
     def make_room(self, statement: Nest, parts: Parts) -> list[str]:
-        """Give a task memory for its parts of temporaries, and their addresses so that elements are
-        found by the same indices as in the whole; gives what has to be freed.
+        """Allocate memory for a task's parts of temporaries, with addresses such that elements have
+        the same indices as in the whole; returns the blocks to free.
 
-        The C library has such memory at hand for each thread. Stacks may be too small for it.
+        The C library caches such memory for each thread. Stacks may be too small for it.
         """
         writer, rooms = parts.writer, list[str]()
         for buffer in fingerprint(statement)[1]:
@@ -314,7 +314,7 @@ class _Unit:
         return rooms
 
     def check_room(self, room: str, size: int, rooms: Sequence[str], parts: Parts) -> None:
-        """Let the program fail, and end the task, if there is no memory; ``rooms`` are freed."""
+        """Fail the program and end the task if there is no memory; ``rooms`` are freed."""
         writer, place = parts.writer, parts.top
         none, some = writer.fresh("none"), writer.fresh("some")
         missing = writer.write(type_of("i1"), f"icmp eq ptr {room}, null").text
@@ -335,7 +335,7 @@ class _Unit:
 
 
 def _function(head: str, addresses: Sequence[str], calls: Iterable[Sequence[str]]) -> str:
-    """The text of a function that runs a program, of its parts."""
+    """The text of a function that runs a program, from its parts."""
     lines = [f"{head}(ptr %buffers) {{", "entry:", *addresses]
     return "\n".join([*lines, *(line for call in calls for line in call), "ret void", "}"])
 
@@ -353,7 +353,7 @@ _generators = threading.local()
 
 
 def _generator(machine: Machine, level: int = 2):
-    """LLVM's code generator for a machine: one for each thread, which it does not share."""
+    """LLVM's code generator for a machine: one per thread, since threads cannot share it."""
     known = _generators.__dict__.setdefault("known", {})
     if (machine, level) not in known:
         known[machine, level] = _target(machine.triple).create_target_machine(
@@ -363,7 +363,7 @@ def _generator(machine: Machine, level: int = 2):
 
 
 def _target(triple: str):
-    """What LLVM knows of a kind of processors, which may be others than that of this process."""
+    """LLVM's description of a kind of processor, not necessarily that of this process."""
     llvm = _llvm()
     try:
         return llvm.Target.from_triple(triple)
@@ -375,11 +375,11 @@ def _target(triple: str):
 
 def assemble(text: str, machine: Machine, verify: bool = False, tidy: bool = False,
              quick: bool = False) -> bytes:
-    """The object code of a module; ``verify`` lets LLVM check the module before.
+    """The object code of a module; ``verify`` lets LLVM check the module first.
 
-    ``tidy`` puts variables into registers and functions where they are called, if they ask for it:
-    for code that was written without such care. ``quick`` takes a third of the time; the code then
-    takes about three times as long, and gives the same bits.
+    ``tidy`` promotes variables to registers and inlines functions that ask for it: for code that
+    was written without such care. ``quick`` takes a third of the time; the code then runs about
+    three times as long, and gives the same bits.
     """
     if quick:
         with _parsed(text, machine) as module:
@@ -397,8 +397,8 @@ def assemble(text: str, machine: Machine, verify: bool = False, tidy: bool = Fal
 def _object_code(generator, module) -> bytes:
     """As ``generator.emit_object(module)``, but other threads may use LLVM in the meantime.
 
-    No two threads share a module or a generator, and LLVM asks for no more; its wrapper lets one
-    thread in at a time, however long that takes.
+    No two threads share a module or a generator, and LLVM requires no more; its wrapper admits one
+    thread at a time, however long that takes.
     """
     ffi = _llvm().ffi
     with ffi.OutputString() as error:
@@ -414,7 +414,7 @@ def _object_code(generator, module) -> bytes:
 
 @cache
 def _emit():
-    """LLVM's function that makes code, as the library has it."""
+    """LLVM's function that emits code, as exported by the library."""
     ffi = _llvm().ffi
     wrapped = ffi.lib.LLVMPY_TargetMachineEmitToMemory
     function = ctypes.CDLL(ffi.lib._name).LLVMPY_TargetMachineEmitToMemory
@@ -438,14 +438,14 @@ def _tidy(module, generator) -> None:
 
 
 def instructions(text: str, machine: Machine) -> str:
-    """What :func:`assemble` makes, for people to read."""
+    """The result of :func:`assemble`, as readable text."""
     with _parsed(text, machine) as module, _settings(text, machine):
         return _generator(machine).emit_assembly(module)
 
 
 @contextmanager
 def _parsed(text: str, machine: Machine) -> Iterator[Any]:
-    """A module as LLVM has it."""
+    """A module parsed by LLVM."""
     llvm = _llvm()
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.triple = machine.triple
@@ -454,18 +454,18 @@ def _parsed(text: str, machine: Machine) -> Iterator[Any]:
 
 @contextmanager
 def _settings(text: str, machine: Machine) -> Iterator[None]:
-    """Settings under which LLVM is quicker with a module, and the code no slower.
+    """Settings under which LLVM compiles a module faster, and the code is no slower.
 
-    Addresses are built up loop by loop already, so that strength reduction finds next to nothing.
-    Code does not run out of 32 registers, nor that without products out of fewer, in the order in
-    which it is written: they need no count. (All cases of ``benchmarks`` run as fast with these, on
-    Neoverse N1 and with AVX-512. For other ARM processors LLVM changes the order more: without the
-    count a loop of tanh and exp has 52 accesses to the stack for Neoverse V1, with it 8.)
-    Settings belong to the process, and others may use LLVM in it: they are put back.
+    Addresses are already built loop by loop, so strength reduction finds next to nothing. In the
+    order in which it is written, code does not run out of 32 registers, nor code without products
+    out of fewer: register pressure need not be tracked. (All cases of ``benchmarks`` run as fast
+    with these, on Neoverse N1 and with AVX-512. For other ARM processors LLVM reorders more:
+    without tracking, a loop of tanh and exp has 52 accesses to the stack for Neoverse V1, with it
+    8.) Settings belong to the process, where others may use LLVM: they are restored.
     """
     changed = [("-disable-lsr", 1, 0)]
     if f'define void @"{TILE}' in text:
-        changed.append(("-enable-misched", 0, 1))  # a kernel is in a good order as it is written
+        changed.append(("-enable-misched", 0, 1))  # kernels are written in a good order
     elif machine.vector_bits >= 512 or machine.cpu == "neoverse-n1" or "@llvm.fm" not in text:
         changed.append(("-misched-regpressure", 0, 1))
     if machine.cpu in _JUMPS_WITHIN_32_BYTES:

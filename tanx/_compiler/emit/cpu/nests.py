@@ -1,7 +1,7 @@
 """Nests of loops, by the kinds of their loops and the forms that the schedule gave them.
 
-Loops may run in lanes: then values that differ between lanes are vectors, and all others stay
-scalars, outside of the loop where they can.
+If a loop runs in lanes, values that differ between lanes are vectors; all others stay scalars,
+outside of the loop if possible.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Nests:
             parts.control, parts.analysis, parts.statements)
 
     def write(self, nest: Nest, scope: Scope) -> None:
-        """Write a nest; one without iterations is nothing."""
+        """Write a nest; one without iterations is empty."""
         if not all(index.extent for index in nest.indices):
             return
         if isinstance(nest, Tiled):
@@ -50,7 +50,7 @@ class Nests:
         nest = self.moved_as_bits(nest)
         writes = self.analysis.written(nest.body)
         if any(index.extent > 1 for index in nest.indices):
-            # What is known of memory that a step writes holds in the first step only.
+            # What is known of memory that a step writes holds only in the first step.
             for memory in writes:
                 scope.forget(memory, self.analysis)
         inner = scope.within(nest.indices, writes)
@@ -61,7 +61,7 @@ class Nests:
             self.loops(loops_of(nest.indices, nest.kinds), nest, inner)
 
     def moved_as_bits(self, nest: Nest) -> Nest:
-        """The nest with integers in place of elements that are stored as they were loaded."""
+        """The nest with integers in place of elements that are stored unchanged."""
         body, pointers = self.analysis.moved_as_bits(nest.body), self.parts.addresses.pointers
         for old, new in zip(nest.body, body):
             if new is not old and isinstance(old, Store) and isinstance(old.value, Load):
@@ -85,7 +85,7 @@ class Nests:
             self.vectors(loop, rest, nest, scope)
 
     def vectors(self, loop: Loop, rest: Sequence[Loop], nest: Nest, scope: Scope) -> None:
-        """Write a loop in steps as wide as its lanes, and then what these leave."""
+        """Write a loop in steps as wide as its lanes, and then the remainder."""
         steps, left = divmod(loop.extent, loop.width)
         narrower = loop.kind.rest if isinstance(loop.kind, Vector) else ()
         if isinstance(nest, Columns) and not rest:
@@ -132,8 +132,8 @@ class Nests:
     def fetch_ahead(self, loop: Loop, body: Sequence[Statement], inner: Scope) -> None:
         """Prefetch the elements that later steps of a loop store.
 
-        It is written before the step itself: what it computes belongs to another step, and is of no
-        use to this one.
+        This comes before the step itself: its addresses belong to another step, and are of no use
+        to this one.
         """
         found = [p for store in body if isinstance(store, Store) for p in store.prefetched
                  if p.along in loop.covers and p.access is Load(store.buffer, store.index)]

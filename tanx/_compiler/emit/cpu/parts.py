@@ -1,14 +1,14 @@
-"""The parts that write one function for a processor, made here and handed to each other.
+"""The parts that write one function for a processor, created here and passed to each other.
 
-Each part owns what it needs and is given the parts it uses. Three need what is made after them,
-since expressions contain loads, folds and choices, whose parts are expressions: those are set last.
+Each part owns its state and gets the parts it uses. Three need parts that are created later,
+because expressions contain loads, folds and choices, which contain expressions: those are set last.
 
 =============== ======== =========================================================
 part            folder   what it writes
 =============== ======== =========================================================
 ``control``     emit     loops and joins
-``expressions`` emit     values, as far out of loops as they can be
-``conditions``  emit     code that runs where a condition holds
+``expressions`` emit     values, as far out of loops as possible
+``conditions``  emit     code that runs if a condition holds
 ``choices``     emit     selects as branches, or in lanes
 ``fold_steps``  emit     steps of folds
 ``lane_folds``  emit     reductions and searches in lanes
@@ -16,7 +16,7 @@ part            folder   what it writes
 ``addresses``   emit     addresses of elements
 ``elements``    emit/cpu elements at addresses
 ``prefetch``    emit/cpu prefetching
-``access``      emit/cpu what loads and stores name
+``access``      emit/cpu loads and stores
 ``statements``  emit/cpu stores, library calls, and nests, which ``nests.py`` sets
 =============== ======== =========================================================
 """
@@ -50,7 +50,7 @@ class Parts:
     """The parts of an emitter for one function.
 
     ``pointers`` names the address of each buffer, ``same`` maps buffers to others whose memory they
-    are, ``symbol`` gives the symbol of a library call.
+    share, ``symbol`` maps a library call to its symbol.
     """
 
     def __init__(self, writer: Writer, pointers: Mapping[Buffer, str],

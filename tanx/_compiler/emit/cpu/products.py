@@ -1,11 +1,11 @@
 """Code around the kernels of tiles: units of rows and columns, strips of tiles, and what follows.
 
-A task goes through some units. In a unit, tiles of the same rows make a strip. An operand that is
-not stored is computed before, as much as the unit needs of it. Sums that are just
-stored go to where they belong; others stay in strips of their own until all that is computed from
-them is stored, row by row. Where terms are many they are added in several passes, each of which
-adds to the strips of the whole unit. The last rows and columns are computed by tiles that begin
-earlier, and so overlap others.
+A task processes some units. In a unit, tiles of the same rows form a strip. The part of an operand
+that is not stored is computed first, as much as the unit needs. Sums that are only stored go
+directly to their place; others stay in strips of their own until everything computed from them is
+stored, row by row. Many terms are added in several passes, each of which adds to the strips of the
+whole unit. The last rows and columns are computed by tiles that begin earlier, and so overlap
+others.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _Task:
                 "rows", "strip"))
         if self.rows_apart:
             self.allocate(self.row_slots.text, f"[{tiling.tile.rows} x ptr], align 8")
-        self.firsts: dict[Buffer, Value] = {}  # where what there is in rooms begins
+        self.firsts: dict[Buffer, Value] = {}  # where the current contents of rooms begin
         for operand in (tiling.left, tiling.right):
             if operand.room is not None:
                 name = parts.addresses.pointers[operand.buffer] = (
@@ -71,7 +71,7 @@ class _Task:
                           f"[{self.size_of_strips} x {self.element.text}], align 64")
 
     def allocate(self, name: str, type: str) -> None:
-        """Memory of the function, which is there before anything else."""
+        """Memory on the stack, allocated at the start of the function."""
         self.parts.top.lines.insert(0, f"{name} = alloca {type}")
 
     def write(self) -> None:
@@ -86,12 +86,12 @@ class _Task:
         self.loop(top, count, lambda scope, n: self.unit(scope, first + n))
 
     def write_units(self, scope: Scope) -> None:
-        """All units there are, one after the other."""
+        """All units, one after the other."""
         self.loop(scope, self.number(self.tiling.units), self.unit)
 
     def loop(self, scope: Scope, count: Value, body: Callable[[Scope, Value], None],
              bound: Sequence[Variable] = ()) -> None:
-        """A loop of at least one step; the body is given the number of the step."""
+        """A loop of at least one step; the body gets the number of the step."""
         index = fresh_index(1)
 
         def step(inner: Scope, states) -> list:
@@ -190,7 +190,7 @@ class _Task:
     def compute(self, operand: Operand, scope: Scope, begin: Value, term: Value) -> None:
         """Fill the room of an operand, if it has one, from a row (or column) and a term on.
 
-        The last rows are those that are there, even if some of them were in the room before."""
+        The last rows are always filled completely, even if some of them were in the room before."""
         room = operand.room
         if room is None:
             return
@@ -207,11 +207,11 @@ class _Task:
         return self.writer.write(_POINTER, f"getelementptr {self.element.text}, {place!r}, {by!r}")
 
     def before_end(self, start: Value, extent: int, size: int) -> Value:
-        """Where a tile begins so that it does not reach beyond the end, if it can."""
+        """Where a tile begins so that it does not reach beyond the end, if possible."""
         return intrinsic("smin", start, max(extent - size, 0)) if extent % size else start
 
     def within(self, operand: Operand, start: Value, begin: Value, size: int) -> Value:
-        """The distance of a tile in an operand, given where it would start and where it begins."""
+        """The offset of a tile in an operand, given where it would start and where it begins."""
         if operand.room is not None:
             return (begin - self.firsts[operand.buffer]) * operand.along
         if not operand.panel:
@@ -222,7 +222,7 @@ class _Task:
 
     def tiles(self, scope: Scope, left: Value, right: Value, out: Value, row: Value, column: Value,
               columns: Value, terms: Value) -> None:
-        """Tiles of the same rows, from a row and a column on; a strip has tiles side by side."""
+        """Tiles of the same rows, from a row and a column on; a strip has adjacent tiles."""
         tiling, tile = self.tiling, self.tiling.tile
         begin = self.before_end(row, tiling.row.extent, tile.rows)
         if self.rows_apart:
@@ -249,7 +249,7 @@ class _Task:
         self.loop(scope, self.pieces(columns, tile.columns), one)
 
     def row_places(self, scope: Scope, left: Value, begin: Value) -> Value:
-        """An array of the places where the rows of a tile begin."""
+        """An array of the addresses of the rows of a tile."""
         tiling, rows = self.tiling, self.row_slots
         operand = tiling.left
         within = operand.place if operand.place is not None else tiling.row * operand.along
@@ -276,7 +276,7 @@ class _Task:
     # -- what follows ------------------------------------------------------------------------------
 
     def finish(self, scope: Scope, strip: Value, row: Value, column: Value, columns: Value) -> None:
-        """What is computed from a strip, row by row; its last tile, too, may have begun earlier."""
+        """What is computed from a strip, row by row; its last tile may have begun earlier, too."""
         tiling, tile = self.tiling, self.tiling.tile
         rows = intrinsic("smin", tiling.row.extent - row, tile.rows)
         begin = self.before_end(row, tiling.row.extent, tile.rows)
@@ -288,7 +288,7 @@ class _Task:
         self.loop(scope, rows, one, (tiling.row,))
 
     def row(self, scope: Scope, sums: Value, column: Value, columns: Value) -> None:
-        """One row of a strip: whole tiles, and the last one if it is not whole."""
+        """One row of a strip: whole tiles, and the last one if it is partial."""
         tiling, size = self.tiling, self.tiling.tile.columns
         if tiling.column.extent % size == 0:
             self.stretch(scope, sums, column, columns)
@@ -306,7 +306,7 @@ class _Task:
         self.loop(scope, self.number(2), part)
 
     def stretch(self, scope: Scope, sums: Value, column: Value, columns: Value) -> None:
-        """Some columns of a row, which may be none: in vectors, and the rest one by one."""
+        """Some columns of a row, possibly none: in vectors, and the remainder one by one."""
         tiling, parts, width = self.tiling, self.parts, self.lanes
         bound = (tiling.column, tiling.total)
         whole = self.writer.write(I64, f"udiv {columns!r}, {width}")
@@ -320,7 +320,7 @@ class _Task:
                     inner, sums, column, done + n, 1), bound))
 
     def elements(self, scope: Scope, sums: Value, column: Value, at: Value, width: int) -> None:
-        """The stores of some columns that are side by side."""
+        """The stores of some adjacent columns."""
         tiling = self.tiling
         type = self.element.of(width)
         place, first = self.step(sums, at), column + at

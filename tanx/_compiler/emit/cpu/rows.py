@@ -1,8 +1,8 @@
-"""Reductions along rows, several rows at a time: what they have in common is read once.
+"""Reductions along rows, several rows at a time: shared operands are read once.
 
 A matrix times a vector sums ``x[i, k] * v[k]`` over ``k`` for each row ``i``. One row at a time,
-every element of the vector is loaded for each element of the matrix. With a few rows side by side
-it is loaded once for all of them, and the additions of one row need not wait for those of another.
+every element of the vector is loaded for each element of the matrix. With several rows together it
+is loaded once for all of them, and the additions of one row do not depend on those of another.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .parts import Parts
 __all__ = ["steps_together", "write_rows"]
 
 def write_rows(parts: Parts, loop: Loop, nest: Rows, scope: Scope) -> None:
-    """Write a loop over rows in blocks of several, and what is left as a smaller one."""
+    """Write a loop over rows in blocks of several, and the remainder as a smaller block."""
     done = 0
     for together, lanes in nest.blocks:
         blocks = (loop.extent - done) // together
@@ -64,7 +64,7 @@ def _write_blocks(parts: Parts, loop: Loop, nest: Rows, scope: Scope, first: int
                     for state, (scope, fold) in pairs]
 
         totals = _totals(parts, outer, lanes, dtype, together * len(folds), add, bound)
-        if together in (2, 4, 8, 16):  # what is made of the sums is made in lanes
+        if together in (2, 4, 8, 16):  # the code after the sums runs in lanes
             inner = outer.within(own)
             parts.control.bind(inner, replace(loop, width=together, whole=True),
                                outer.values[index] + first // together)
@@ -86,9 +86,9 @@ def _write_blocks(parts: Parts, loop: Loop, nest: Rows, scope: Scope, first: int
 
 
 def _sums(parts: Parts, totals: Sequence[Any], dtype: np.dtype) -> Value:
-    """The sums of the lanes of vectors, as the lanes of one: neighbours are added in all at once.
+    """The sums of the lanes of vectors, as the lanes of one vector: adjacent lanes are added.
 
-    Of ``a`` and ``b`` become ``a0+a1 a2+a3 b0+b1 b2+b3``, and so on.
+    ``a`` and ``b`` become ``a0+a1 a2+a3 b0+b1 b2+b3``, and so on.
     """
     if totals[0].type.lanes % len(totals) == 0:
         totals = [across_lanes("add", value, dtype, len(totals)) for value in totals]
@@ -110,7 +110,7 @@ def _sums(parts: Parts, totals: Sequence[Any], dtype: np.dtype) -> Value:
 
 
 def _shuffle(a: Value, b: Value, lanes: Sequence[int]) -> Value:
-    """Lanes of two vectors, those of the second numbered on."""
+    """Lanes of two vectors; those of the second are numbered after the first."""
     numbers = ", ".join(f"i32 {n}" for n in lanes)
     return a.writer.write(a.type.of(len(lanes)),
                           f"shufflevector {a!r}, {b!r}, <{len(lanes)} x i32> <{numbers}>")
@@ -119,10 +119,11 @@ def _shuffle(a: Value, b: Value, lanes: Sequence[int]) -> Value:
 def _totals(parts: Parts, scope: Scope, lanes: Sequence[Loop], dtype: np.dtype, count: int,
             add: Callable[[Scope, Sequence[Scalar]], list[Scalar]], bound: Sequence[State],
             ) -> list[Scalar]:
-    """Add up along rows: first what whole vectors leave of them, in ever more lanes, then these.
+    """Sum along rows: first the remainders of whole vectors, in increasing lanes, then whole
+    vectors.
 
-    Lanes that come to it begin with zero, and that is free. The other way round, lanes would have
-    to be added up for each row (1000 x 50 by 50, AVX-512: 4.2 us instead of 6.1).
+    Lanes that are added start from zero, which is free. In the other order, lanes would have to be
+    summed for each row (1000 x 50 by 50, AVX-512: 4.2 us instead of 6.1).
     """
     pieces: list[tuple[Loop, range]] = []
     done = 0
@@ -151,7 +152,7 @@ def _widened(value: Any, lanes: int) -> Value:
 def steps_together(parts: Parts, scope: Scope, lane: Loop, steps: range, states: list[Scalar],
                    add: Callable[[Scope, Sequence[Scalar]], list[Scalar]], bound: Sequence[State],
                    ) -> list[Scalar]:
-    """Steps of a loop that carries states, a few of them written out at a time."""
+    """Steps of a loop that carries states, a few of them unrolled at a time."""
     together = parts.writer.machine.tuning.rows.vectors
     blocks = len(steps) // together
     index = Index("steps", blocks)

@@ -1,15 +1,16 @@
-"""Running sums, maxima and minima, some vectors of them at a time.
+"""Running sums, maxima and minima, several vectors at a time.
 
-*Along* neighbours in memory, the elements of a block are combined with the one before, then with
-the two before, and so on, each time in all lanes; what those before the block come to is added
-last. Blocks follow each other in memory, and wait for nothing but one addition. Where they go
-backwards, lanes do so as well, and stay as they are in memory.
+*Along* contiguous memory, the elements of a block are combined with the one before, then with the
+two before, and so on, each time in all lanes; the total of the blocks before is added last. Blocks
+depend on each other only through one addition. If the scan runs backwards, lanes do so as well, and
+stay in memory order.
 
-*Across* memory, lanes are neighbours that have nothing to do with each other. Some rows are gone
-through together, so that what their columns come to is loaded and stored once for all of them.
+*Across* memory, lanes are independent neighbours. Several rows are processed together, so that the
+totals of their columns are loaded and stored once for all of them.
 
 Running sums of narrow numbers are kept in twice the precision. Inside a block, which is short, they
-have their own: errors do not grow with the length, and numbers are converted once a block.
+have their own precision: errors do not grow with the length, and numbers are converted once per
+block.
 """
 
 from __future__ import annotations
@@ -40,13 +41,14 @@ NestLoop = Callable[[Loop, Sequence[Loop], Nest, Scope, int, int], None]
 
 
 def write_scan(parts: Parts, nest: ScanLine, scope: Scope, nest_loop: NestLoop) -> None:
-    """Write a scan along or across neighbours; ``nest_loop`` writes what blocks leave of it."""
+    """Write a scan along or across contiguous memory; ``nest_loop`` writes the remainder of
+    blocks."""
     (_write_across if nest.rows else _write_along)(parts, nest, scope, nest_loop)
 
 
 def _around(parts: Parts, indices: Sequence[Index], scope: Scope, writes: frozenset[Buffer],
             write: Callable[[Scope], None]) -> None:
-    """Write loops over iterations that stay apart, around something."""
+    """Write loops over independent iterations around something."""
     def inside(inner: Scope, left: Sequence[Index]) -> list:
         if not left:
             write(inner)
@@ -59,7 +61,7 @@ def _around(parts: Parts, indices: Sequence[Index], scope: Scope, writes: frozen
 
 
 def _write_along(parts: Parts, nest: ScanLine, scope: Scope, nest_loop: NestLoop) -> None:
-    """Write a scan along neighbours, for each iteration of the loops around it."""
+    """Write a scan along contiguous memory, for each iteration of the surrounding loops."""
     scan = scan_of(nest)
     assert scan is not None
     loop, writes = Loop(scan.along, (scan.along,), False), parts.analysis.written(nest.body)
@@ -74,7 +76,7 @@ def _write_along(parts: Parts, nest: ScanLine, scope: Scope, nest_loop: NestLoop
 
 
 def _write_across(parts: Parts, nest: ScanLine, scope: Scope, nest_loop: NestLoop) -> None:
-    """Write a scan along a loop around one over neighbours, in lanes of these."""
+    """Write a scan along a loop around a contiguous one, in lanes of the latter."""
     scan, writes = scan_across(nest), parts.analysis.written(nest.body)
     assert scan is not None
     _around(parts, nest.indices[:-2], scope, writes, lambda here: _rows(
@@ -83,7 +85,7 @@ def _write_across(parts: Parts, nest: ScanLine, scope: Scope, nest_loop: NestLoo
 
 def _rows(parts: Parts, nest: ScanLine, scan: Scan, scope: Scope, writes: frozenset[Buffer],
           nest_loop: NestLoop) -> None:
-    """Write the rows of a scan across neighbours, some at a time."""
+    """Write the rows of a scan across vectors, some at a time."""
     along, width, wide, lane = scan.along, nest.lanes, scan.state.dtype, nest.indices[-1]
     row, given, together = Loop(along, (along,), False), scan.given, nest.rows
     block = Index("block", along.extent // together)
@@ -127,7 +129,8 @@ def _rows(parts: Parts, nest: ScanLine, scan: Scan, scope: Scope, writes: frozen
 
 def _blocks(parts: Parts, nest: ScanLine, scan: Scan, loop: Loop, scope: Scope,
             writes: frozenset[Buffer]) -> tuple[int, Any]:
-    """Write as much of a scan as whole blocks are; how much that is, and what the state is then."""
+    """Write the whole blocks of a scan; returns how many iterations that are, and the state
+    then."""
     width, wide, dtype = nest.lanes, scan.state.dtype, scan.given.dtype
     steps, backwards = loop.extent // width, nest.backwards
     place = Index("place", steps * width)
@@ -174,7 +177,7 @@ def _converted(value: Any, old: np.dtype, new: np.dtype) -> Any:
 
 
 def _moved(before: Value, block: Value, by: int, down: bool) -> Value:
-    """A vector whose lanes have moved up, behind the last ones of another; or down."""
+    """A vector whose lanes have moved up, after the last lanes of another; or down."""
     lanes = block.type.lanes
     first, pair = (by, (block, before)) if down else (lanes - by, (before, block))
     order = ", ".join([f"i32 {n}" for n in range(first, first + lanes)])

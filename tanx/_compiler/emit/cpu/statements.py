@@ -1,4 +1,4 @@
-"""Statements: stores, guarded or combined with what is stored, and what other parts write."""
+"""Statements: stores, guarded or combined with memory, and statements that other parts write."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Statements:
             self.write(statement, scope)
 
     def store(self, store: Store, scope: Scope) -> None:
-        """Write a store: where the guard holds, and combined with what is there."""
+        """Write a store: if the guard holds, and combined with the stored element."""
         self.access.prefetch.plan([store])
         if store.guard is not None:
             self.conditions.when(store.guard, scope, lambda arm: self.store(
@@ -65,7 +65,7 @@ class Statements:
         self.put(target, value, scope)
 
     def put(self, target: Load, value: Scalar, scope: Scope) -> None:
-        """Store a value, and remember it as what a load finds there."""
+        """Store a value, and remember it as the value of a load from there."""
         at = self.control.at
         if target not in scope.carried:
             at(scope, lambda: self.access.write(target, whole(value, target.dtype), scope))
@@ -76,7 +76,7 @@ class Statements:
         scope.values[target] = value
 
     def fill(self, body: Sequence[Statement], scope: Scope) -> bool:
-        """Write stores at once that fill each other's gaps, if that is what they do."""
+        """Write interleaved stores together, if they fill each other's gaps."""
         stores = [s for s in body if isinstance(s, Store) and s.guard is None and s.combine is None]
         targets = [Load(store.buffer, store.index) for store in stores]
         if len(stores) < len(body) or not self.analysis.repeatable(body) or (

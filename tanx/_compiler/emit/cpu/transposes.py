@@ -1,14 +1,14 @@
 """Nests that read along one loop and write along another: by square tiles in registers.
 
-The loop that stores neighbours runs in lanes. A load whose neighbours are along another loop, the
-*crossing* one, would take one element a lane. Instead, a whole tile is loaded, a vector for each
-lane, and transposed by shuffles; then it has, for each of as many iterations of the crossing loop,
-the vector of all lanes. Tiles are walked in blocks, so that lines of the cache are used up, and
-pages of memory found, while they are at hand.
+The loop along which stores are contiguous runs in lanes. A load that is contiguous along another
+loop, the *crossing* one, would load one element per lane. Instead, a whole tile is loaded, a vector
+for each lane, and transposed by shuffles; this gives, for each of as many iterations of the
+crossing loop, the vector of all lanes. Tiles are processed in blocks, so that cache lines are used
+completely, and pages of memory are found in the TLB.
 
-Arrays that no cache holds want more: memory is quick only at long stretches, both to read and to
-write. There, blocks are transposed into room at hand first, and the statements then run on them row
-by row.
+Arrays larger than the caches need more: memory is fast only for long contiguous ranges, both to
+read and to write. There, blocks are first transposed into a small buffer, and the statements then
+run on it row by row.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Tiles:
             parts, a, self.crossing, self.deep, writes, lambda b, top: self.block(b, left, top)))
 
     def block(self, outer: Scope, left: Value, top: Value) -> None:
-        """Write the tiles of a block, in the order that is best for the cache."""
+        """Write the tiles of a block, in the best order for the cache."""
         if self.along:
             self.in_lanes(outer, left, lambda a: self.steps(
                 a, self.crossing, self.deep, top, self.tile))
@@ -76,8 +76,8 @@ class _Tiles:
 
     def steps(self, outer: Scope, loop: Loop, extent: int, base: Value,
               then: Callable[[Scope, Value], None]) -> None:
-        """Write a loop over tiles, which is told where each starts; a short one in lanes has no
-        jumps."""
+        """Write a loop over tiles, whose body gets the start of each; a short one in lanes is
+        unrolled."""
         parts, writes, count = self.parts, self.writes, extent // self.size
         index = Index(f"step.{loop.index.name}", count)
         bound = (*loop.covers, loop.index) if loop is self.lane else ()
@@ -94,7 +94,7 @@ class _Tiles:
             parts.control.loop(outer, step, 0, count, [], start, writes=writes, bound=bound)
 
     def tile(self, outer: Scope, first: Value) -> None:
-        """Write the iterations of a tile, one after the other."""
+        """Write the iterations of a tile, unrolled."""
         parts, crossing = self.parts, self.crossing
         tile = Tile(crossing, first, self.size, outer, self.writes)
         outer.values[tile] = first
@@ -109,7 +109,7 @@ class _Tiles:
 
 def _each_block(parts: Parts, outer: Scope, loop: Loop, step: int, writes: frozenset[Buffer],
                 then: Callable[[Scope, Value], None]) -> None:
-    """A loop over blocks of another one, of which the last may overlap the one before."""
+    """A loop over blocks of another one; the last block may overlap the one before."""
     index, last = Index(f"block.{loop.index.name}", -(-loop.extent // step)), loop.extent - step
 
     def start(inner: Scope, _) -> list:
@@ -127,7 +127,7 @@ def _each_block(parts: Parts, outer: Scope, loop: Loop, step: int, writes: froze
 
 
 class _Blocks:
-    """Statements on blocks of a crossing loop and the one in lanes, of which loads are copied."""
+    """Statements on blocks of a crossing loop and the one in lanes, with copies of loads."""
 
     def __init__(self, parts: Parts, crossing: Loop, lane: Loop, nest: TransposedTile):
         self.parts, self.crossing, self.lane, self.body = parts, crossing, lane, nest.body
@@ -140,7 +140,7 @@ class _Blocks:
             f"[{self.deep * self.long} x {memory_type(load.dtype)}], align 64")
 
     def write(self, scope: Scope) -> None:
-        """Write loops over blocks, of which the last may overlap those before."""
+        """Write loops over blocks; the last ones may overlap those before."""
         def block(inner: Scope, left: Value, top: Value) -> None:
             for load, room in self.rooms.items():
                 self.copy(load, room, inner, left, top)
@@ -152,7 +152,7 @@ class _Blocks:
 
     def each(self, scope: Scope, count: int, then: Callable[[Scope, Value], None],
              bound: Sequence[Index] = ()) -> None:
-        """A loop that knows the number of its step."""
+        """A loop whose body gets the number of its step."""
         index = Index("step", count)
 
         def step(inner: Scope, _) -> list:
@@ -163,7 +163,7 @@ class _Blocks:
                                 writes=self.writes)
 
     def copy(self, load: Load, room: str, scope: Scope, left: Value, top: Value) -> None:
-        """Transpose what a load finds in a block into its room, tile by tile."""
+        """Transpose the elements of a load in a block into its buffer, tile by tile."""
         parts, size, buffer = self.parts, self.lane.width, load.buffer
         further = parts.addresses.further
         type, line = memory_type(load.dtype).of(size), max(size, LINE // load.dtype.itemsize)
@@ -171,7 +171,7 @@ class _Blocks:
         corner, stride = parts.addresses.in_block(load, self.crossing, self.lane, scope, top, left)
 
         def tiles(inner: Scope, across: Value, along: Value) -> None:
-            """As many iterations of the crossing loop as a line of the cache has elements."""
+            """As many iterations of the crossing loop as a cache line has elements."""
             place = further(buffer, corner, across * (size * stride) + along * line)
             for start in range(0, line, size):
                 rows = transposed([
@@ -199,7 +199,7 @@ class _Blocks:
             parts.statements.body(self.body, inner)
 
         def one_row(outer: Scope, row: Value) -> None:
-            outer.rename(crossing)  # here, for what is the same in all lanes is computed here
+            outer.rename(crossing)  # values that are the same in all lanes are computed here
             outer.values[crossing.index] = row + top
             self.each(outer, self.long // lane.width,
                       lambda inner, step: in_lanes(inner, row, step), (*lane.covers, lane.index))
@@ -209,7 +209,7 @@ class _Blocks:
 
 def write_in_order(parts: Parts, loop: Loop, body: Sequence[Statement], scope: Scope,
                    kept: Sequence[Load], states: Sequence[Any]) -> tuple[int, list[Any]]:
-    """Write as much of such a loop as whole tiles are; how much that is, and what it carries."""
+    """Write the whole tiles of such a loop; returns how many iterations, and the carried values."""
     size, writes = scope.lanes.width, parts.analysis.written(body)
     index = Index("tile", loop.extent // size)
 
@@ -234,8 +234,8 @@ def write_in_order(parts: Parts, loop: Loop, body: Sequence[Statement], scope: S
 
 def write_together(parts: Parts, loop: Loop, lane: Loop, body: Sequence[Statement], scope: Scope,
                    size: int) -> int:
-    """Write stores in a loop and one in lanes that takes one step, several iterations at a time, as
-    far as these go; how far that is. What is stored is all computed first."""
+    """Write stores in a loop around one that takes a single step in lanes, several iterations at a
+    time; returns how many iterations are done. All values are computed before they are stored."""
     writes = parts.analysis.written(body)
     index = Index("tile", loop.extent // size)
 

@@ -1,7 +1,7 @@
-"""Functions of numbers as loops over elements, in the form of NumPy's own: eager code runs them.
+"""Elementary functions as loops over elements, in the form of NumPy's ufuncs: eager code runs them.
 
 Such a function takes addresses, the number of elements, and the bytes from one element to the next,
-for each operand and then the result. It is one for arrays of any shape, and applies the same
+for each operand and then the result. One function serves arrays of any shape, and applies the same
 formulas as compiled programs, in vectors: so the bits are the same.
 """
 
@@ -37,9 +37,9 @@ def loop_text(name: str, dtype: np.dtype, operands: int, machine: Machine) -> st
 
 
 def _around(element: str, vector: str, lanes: int, size: int, operands: int) -> str:
-    """The loop around ``compute``: vectors of neighbours, and the rest by way of the stack.
+    """The loop around ``compute``: vectors of adjacent elements, and others through the stack.
 
-    An operand whose step is 0 is one number: a vector of copies of it, which never moves.
+    An operand whose step is 0 is one number: a vector of copies of it, which does not advance.
     """
     every = range(operands + 1)
     loads = [f"%v{n} = load {vector}, ptr %q{n}, align {size}" for n in range(operands)]

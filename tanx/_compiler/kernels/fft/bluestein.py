@@ -1,9 +1,9 @@
-"""Waves of rising frequency, with which any Fourier transform is a convolution, after Bluestein.
+"""Chirps, with which any Fourier transform is a convolution, after Bluestein.
 
-The wave is ``exp(-pi i k^2 / n)``. Since ``2 k q = k^2 + q^2 - (k - q)^2``, a transform of length
-``n`` is a product with the wave, a convolution with the conjugate wave, and a product with the wave
-again; the convolution is a product of spectra, of any length that is long enough. Of short waves
-the program holds tables; those of long ones are made when they are used for the first time.
+The chirp is ``exp(-pi i k^2 / n)``. Since ``2 k q = k^2 + q^2 - (k - q)^2``, a transform of length
+``n`` is a product with the chirp, a convolution with its conjugate, and a product with the chirp
+again; the convolution is a product of spectra, of any length that is long enough. The program
+contains tables of short chirps; those of long ones are computed at their first use.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["waves"]
 
 
 def waves(chain: Chain, length: int) -> tuple[str, str]:
-    """The addresses of the wave, and of the spectrum of the conjugate one that goes on both ways.
+    """The addresses of the chirp, and of the spectrum of its conjugate, extended to both sides.
 
     The spectrum is divided by its length.
     """
@@ -52,7 +52,7 @@ def _spectrum(length: int, cyclic: int) -> np.ndarray:
 def _made(chain: Chain, length: int) -> tuple[str, str]:
     """Memory for the tables, and code that fills it unless that is done.
 
-    Several threads may fill it at a time, all with the same.
+    Several threads may fill it at a time, all with the same values.
     """
     passes, f, cyclic = chain.passes, chain.f, chain.way.cyclic
     wave, spectrum, ready = (f'@"{name} {length} {cyclic} {passes.element}"'
@@ -78,9 +78,9 @@ def _made(chain: Chain, length: int) -> tuple[str, str]:
 
 
 def _filling(chain: Chain, length: int) -> str:
-    """A function that fills the table of a wave, and the conjugate wave both ways in planes.
+    """A function that fills the table of a chirp, and the conjugate chirp on both sides in planes.
 
-    A number of the wave is the product of two in tables, by the lower and the upper bits of its
+    A number of the chirp is the product of two in tables, from the lower and the upper bits of its
     exponent.
     """
     passes, columns, n = chain.passes, chain.way.columns, 2 * length
@@ -112,7 +112,7 @@ def _filling(chain: Chain, length: int) -> str:
 
 
 def _keeping(chain: Chain) -> str:
-    """A function that keeps one column of a spectrum, divided by its length."""
+    """A function that stores one column of a spectrum, divided by its length."""
     passes, columns, cyclic = chain.passes, chain.way.columns, chain.way.cyclic
 
     def one(f: Function, k: Value) -> None:

@@ -1,8 +1,7 @@
 """Discrete Fourier transforms of a few numbers in registers: the steps of longer ones.
 
-Everything is written once for lists of :class:`~.complex.Pair`; how many lanes they have does not
-matter. Lengths are divided into factors down to primes, of which the odd ones go by sums and
-differences of opposite numbers.
+Everything is written once for lists of :class:`~.complex.Pair`, with any number of lanes. Lengths
+are divided into factors down to primes; odd primes use sums and differences of opposite numbers.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ def _four(a: Pair, b: Pair, c: Pair, d: Pair) -> list[Pair]:
 
 
 def _halves(x: Sequence[Pair]) -> list[Pair]:
-    """By the transforms of every second number; eighths of a turn are products with a root that
-    are left to the sums."""
+    """By the transforms of every second number; factors of an eighth turn are products with a root
+    that are merged into the sums."""
     n = len(x)
     even, odd = transform(x[::2]), transform(x[1::2])
     first, second = [], []
@@ -67,7 +66,7 @@ def _halves(x: Sequence[Pair]) -> list[Pair]:
 
 
 def _factors(x: Sequence[Pair], count: int) -> list[Pair]:
-    """By ``count`` transforms of every so many-th number."""
+    """By ``count`` transforms, each of every ``count``-th number."""
     n, size = len(x), len(x) // count
     parts = [transform(x[k::count]) for k in range(count)]
     out = [x[0]] * n
@@ -85,7 +84,7 @@ def _turned(x: Pair, p: int, n: int) -> Pair:
 
 
 def _prime(x: Sequence[Pair]) -> list[Pair]:
-    """Of an odd length, by sums and differences of numbers that are turned opposite ways."""
+    """An odd length, by sums and differences of opposite numbers."""
     n, first = len(x), x[0]
     half = range(1, n // 2 + 1)
     sums = [x[q] + x[n - q] for q in half]

@@ -1,7 +1,7 @@
-"""Fourier transforms in the cache: passes one after the other, through scratch memory.
+"""Fourier transforms in the cache: a sequence of passes, through scratch memory.
 
-A :class:`Chain` is a function that is being written: of an operand, a result, spare room, and a
-number. It has two pairs of planes to go to and fro between.
+A :class:`Chain` is a function being written: of an operand, a result, scratch memory, and a number.
+It has two pairs of planes and alternates between them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Place:
 
     @property
     def addresses(self) -> tuple[str, str]:
-        """Of both planes, if there are two."""
+        """The addresses of both planes, if there are two."""
         return self.address, self.second
 
     def side(self, row: int, step: int = 0, lane: int = 1) -> Side:
@@ -59,11 +59,11 @@ class Chain:
         self.waves = waves(self, way.core) if radices(way.core) is None else ("", "")
 
     def other(self, place: Place | None = None) -> Place:
-        """Planes that some numbers are not in."""
+        """Planes that do not contain some numbers."""
         return self.planes[place is not None and place.address == self.planes[0].address]
 
     def through(self, length: int, target: Place) -> None:
-        """Take the memory of the result for planes, from which the last pass does not read."""
+        """Use the memory of the result for planes that the last pass does not read."""
         second = self.f.offset(target.address, self.passes.element, length)
         there = Place(target.address, PLANES, second=second)
         even = len(radices(length) or ()) % 2 == 0
@@ -75,7 +75,7 @@ class Chain:
 
     def transform(self, length: int, source: Place, target: Place | None = None,
                   scale: float = 1.0) -> Place:
-        """The complex transforms of a length; where the result is, if it does not matter."""
+        """The complex transforms of a length; returns where the result is, if any place will do."""
         if radices(length) is None:
             return self.convolution(length, source, target, scale)
         *others, last = radices(length) or ()
@@ -91,7 +91,7 @@ class Chain:
         return target
 
     def first(self, radix: int, left: int, source: Place, target: Place) -> str:
-        """The pass that reads numbers in their order."""
+        """The pass that reads numbers in order."""
         if self.way.columns == 1:
             return self.passes.step(radix, 1, left, source.side(left),
                                     target.side(1, lane=radix), "lanes")
@@ -106,7 +106,7 @@ class Chain:
                                 target.side(done, radix * done), "steps")
 
     def last(self, radix: int, done: int, source: Place, target: Place, scale: float) -> str:
-        """The pass that writes results, without turns; maybe the only one."""
+        """The pass that writes results, without twiddle factors; possibly the only one."""
         columns = self.way.columns
         if columns == source.stride == target.stride:
             return self.passes.step(radix, 1, done * columns, source.side(done * columns),
@@ -132,7 +132,7 @@ class Chain:
         return target
 
     def clear(self, place: Place, start: int) -> None:
-        """Zeros in all rows from one on."""
+        """Store zeros in all rows from one on."""
         f, element = self.f, self.passes.element
         size = (self.way.cyclic - start) * self.way.columns
         name = "llvm.memset.p0.i64"
@@ -144,7 +144,7 @@ class Chain:
 
     def product(self, table: str, rows: int, source: Place, target: Place,
                 scale: float = 1.0) -> None:
-        """Numbers times those of a table, one for each row."""
+        """Multiply numbers by those of a table, one for each row."""
         passes, columns = self.passes, self.way.columns
         if columns == 1:
             outer, count, along = 1, rows, 0

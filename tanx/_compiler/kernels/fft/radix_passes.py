@@ -1,11 +1,11 @@
-"""Passes of Fourier transforms: a short transform again and again, over numbers in memory.
+"""Passes of Fourier transforms: a short transform, repeated over numbers in memory.
 
-A pass reads ``radix`` numbers, transforms them in registers, turns the results, and writes them:
-in lanes for several at a time, ``count`` in all, and that ``outer`` times. Where numbers are read
-and written is said by a :class:`Side` each. Numbers lie in pairs of their parts, as users have
-them, or in two planes, where they need no shuffling. If neighbouring lanes are apart in memory,
-numbers that are next to each other there are moved together and transposed in registers. The last
-lanes may be computed twice, rather than less than a vector at a time.
+A pass reads ``radix`` numbers, transforms them in registers, multiplies the results by twiddle
+factors, and writes them: in lanes for several at a time, ``count`` in all, and that ``outer``
+times. A :class:`Side` each says where numbers are read and written. Numbers are pairs of their
+parts, as users have them, or in two planes, where they need no shuffling. If adjacent lanes are
+apart in memory, numbers that are adjacent there are moved together and transposed in registers. The
+last lanes may be computed twice, to avoid partial vectors.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ class Side(NamedTuple):
     swapped: bool = False
 
     def at(self, j: Value, k: Value) -> Value:
-        """The elements before a vector, by the numbers of its step and of its first lane."""
+        """The elements before a vector, from the numbers of its step and of its first lane."""
         along = k if self.lane == 1 else k * self.lane
         return along if self.step == 0 else j * self.step + along
 
 
 class Function:
-    """A function that is being written; parameters are addresses, or integers that say so."""
+    """A function being written; parameters are addresses, or integers if they say so."""
 
     def __init__(self, module: Writer, name: str, params: Sequence[str]):
         self.module, self.name = module, name
         self.params = [p if " " in p else f"ptr %{p}" for p in params]
         self.writer = Writer(module)
-        self.rooms: list[str] = []  # lines that make memory of its own
+        self.rooms: list[str] = []  # lines that allocate its own memory
 
     @property
     def lines(self) -> list[str]:
-        """What is written so far."""
+        """The lines written so far."""
         return self.writer.place.lines
 
     def number(self, name: str) -> Value:
@@ -65,7 +65,7 @@ class Function:
         return Value(self.writer, f"%{name}", I64)
 
     def offset(self, base: str, element: Type, start: Value | int) -> str:
-        """The address some elements further on."""
+        """The address of a later element."""
         text = start.text if isinstance(start, Value) else str(start)
         return self.writer.write(type_of("ptr"), f"getelementptr {element.element}, ptr {base}, "
                                                  f"i64 {text}").text
@@ -89,7 +89,7 @@ def lanes_for(count: int, most: int) -> int:
 
 
 def loop(writer: Writer, count: int | Value, body: Callable[[Value], None]) -> None:
-    """A loop of at least one step; the body is given its number."""
+    """A loop of at least one step; the body gets its number."""
     if count == 1:
         body(Value(writer, "0", I64))
         return
@@ -108,7 +108,7 @@ def loop(writer: Writer, count: int | Value, body: Callable[[Value], None]) -> N
 
 
 def vectors(writer: Writer, count: int, lanes: int, body: Callable[[Value], None]) -> None:
-    """A loop over numbers by vectors of them; the last one begins early where it must."""
+    """A loop over numbers by vectors of them; the last one begins earlier if necessary."""
     steps = -(-count // lanes)
     loop(writer, steps, lambda k: body(
         k * lanes if count % lanes == 0 else intrinsic("smin", k * lanes, count - lanes)))
@@ -126,19 +126,19 @@ class Memory:
             (re, im) if side.form == PLANES else (re,))]
 
     def place(self, base: str, offset: Value | int) -> str:
-        """An address some elements further on."""
+        """The address of a later element."""
         number = offset.text if isinstance(offset, Value) else str(offset)
         return self.writer.write(type_of("ptr"), f"getelementptr {self.type.element}, ptr {base}, "
                                                  f"i64 {number}").text
 
     def load(self, base: str, offset: int, lanes: int) -> Value:
-        """Elements next to each other."""
+        """Adjacent elements."""
         type = self.type.of(lanes)
         return self.writer.write(type, f"load {type}, ptr {self.place(base, offset)}, "
                                        f"align {type.bits // 8}")
 
     def store(self, value: Value, base: str, offset: int) -> None:
-        """Elements next to each other."""
+        """Store adjacent elements."""
         self.writer.place.lines.append(f"store {value!r}, ptr {self.place(base, offset)}, "
                                        f"align {value.type.bits // 8}")
 
@@ -192,7 +192,7 @@ class Memory:
         return [self.place(base, n * step) for n in range(self.type.lanes)]
 
     def transposed(self, base: str, count: int) -> list[Value]:
-        """Rows of lanes, of elements that are next to each other in each of the lanes."""
+        """Rows of lanes, of elements that are adjacent in each of the lanes."""
         lanes = self.type.lanes
         bases, rows = self.apart(base), []
         for start in range(0, count, lanes):
@@ -206,7 +206,7 @@ class Memory:
         return rows
 
     def store_transposed(self, base: str, rows: Sequence[Value]) -> None:
-        """Store rows of lanes so that they are next to each other in each of the lanes."""
+        """Store rows of lanes so that they are adjacent in each of the lanes."""
         lanes = self.type.lanes
         bases = self.apart(base)
         for start in range(0, len(rows), lanes):
@@ -218,7 +218,7 @@ class Memory:
 
 
 def _zipped(a: Value, b: Value, start: int, count: int) -> Value:
-    """Lanes of two vectors by turns."""
+    """Interleave the lanes of two vectors, as far as one is long."""
     lanes = a.type.lanes
     mask = ", ".join(f"i32 {n + lanes * side}" for n in range(start, start + count // 2)
                      for side in (0, 1))
@@ -226,7 +226,7 @@ def _zipped(a: Value, b: Value, start: int, count: int) -> Value:
 
 
 def interleaved(a: Value, b: Value) -> Value:
-    """All lanes of two vectors by turns."""
+    """Interleave all lanes of two vectors."""
     return _zipped(a, b, 0, 2 * a.type.lanes)
 
 
@@ -236,14 +236,14 @@ def _joined(a: Value, b: Value) -> Value:
 
 
 def _resized(x: Value, lanes: int) -> Value:
-    """The first lanes of a vector, or a vector with more of them, which hold anything."""
+    """The first lanes of a vector, or a vector with more lanes, which are undefined."""
     if x.type.lanes == 1:
         return Value(x.writer, "poison", x.type.of(lanes)).with_lane(0, x)
     return x.shuffled([min(n, x.type.lanes - 1) for n in range(lanes)])
 
 
 class Passes:
-    """Writes passes into a module; each is there once."""
+    """Writes passes into a module, each once."""
 
     def __init__(self, module: Writer, element: Type):
         self.module, self.element = module, element
@@ -252,10 +252,10 @@ class Passes:
 
     def function(self, name: str, params: Sequence[str],
                  body: Callable[[Function], None]) -> str:
-        """The name of a function, which is written unless it is there."""
+        """The name of a function, which is written at its first use."""
         name = f'"{name}.{self.element}"'
         if name not in self.module.helpers:
-            self.module.helpers[name] = ""  # a place before those that it needs itself
+            self.module.helpers[name] = ""  # before the helpers that it needs itself
             function = Function(self.module, name, params)
             body(function)
             function.finish()
@@ -276,7 +276,7 @@ class Passes:
 
     def step(self, radix: int, outer: int, count: int, source: Side, target: Side,
              turns: str | None = None, scale: float = 1.0) -> str:
-        """A pass; ``turns`` says whether results are turned by "steps" or by "lanes"."""
+        """A pass; ``turns`` says whether results get twiddle factors by "steps" or by "lanes"."""
         lanes = lanes_for(count, self.lanes)
         name = f"pass {radix} {outer} {count} {tuple(source)} {tuple(target)} {turns} {scale}"
 
@@ -295,7 +295,7 @@ class Passes:
             f.writer, outer, lambda j: step(f, j)))
 
     def short(self, kind: str, length: int, count: int, scale: float) -> str:
-        """The transforms of some lines in registers, a line in each lane."""
+        """Transform lines in registers, a line in each lane."""
         lanes, half = lanes_for(count, self.lanes), spectrum_size(length)
         size = {"rfft": (length, half), "irfft": (half, length)}.get(kind, (length, length))
         swapped = kind in ("ifft", "irfft")
@@ -319,7 +319,7 @@ class Passes:
     def of_prime(self, f: Function, x: Sequence[Pair]) -> list[Pair]:
         """The transform of an odd length, as in ``butterflies.py`` but in a loop.
 
-        It goes by two results at a time, which are done and their opposites with them.
+        It computes two results at a time, together with their opposites.
         """
         n, half, type, write = len(x), len(x) // 2, x[0].re.type, f.writer.write
         pairs = -(-half // 2)
@@ -381,7 +381,7 @@ class Passes:
         Memory(f.writer, self.element, lanes, side, "%to", "%to.im", side.at(j, k)).write(made)
 
     def _by_lanes(self, writer: Writer, radix: int, count: int, lanes: int, k: Value):
-        """Turns of the results, each lane by another."""
+        """Twiddle factors of the results, one per lane."""
         table = self.table(f"turns of lanes {radix} {count}", lambda: parts_of(
             roots(np.outer(np.arange(1, radix), np.arange(count)), radix * count), 1))
         rows = Memory(writer, self.element, lanes, Side(PLANES, 2 * count), table,
@@ -389,7 +389,7 @@ class Passes:
         return [(x.re, x.im) for x in rows.read(radix - 1)]
 
     def _by_steps(self, writer: Writer, radix: int, outer: int, lanes: int, j: Value):
-        """Turns of the results in a step, one for all lanes."""
+        """Twiddle factors of the results in a step, one for all lanes."""
         size = 2 * (radix - 1)
         width = self.lanes if self.by_lane and lanes > 1 else 1
         stride = -(-size // width) * width
@@ -404,7 +404,7 @@ class Passes:
         return list(zip(parts[::2], parts[1::2]))
 
     def _spread(self, writer: Writer, table: str, at: Value, count: int, lanes: int) -> list[Value]:
-        """Numbers of a table, each in all lanes; there may be more of them than asked for."""
+        """Numbers of a table, each in all lanes; there may be more of them than needed."""
         width = self.lanes if self.by_lane and lanes > 1 else 1
         rows = Memory(writer, self.element, width, Side(REALS, 0), table, table, at)
         loaded = [rows.load(rows.bases[0], n, width) for n in range(0, count, width)]
@@ -413,5 +413,5 @@ class Passes:
 
 
 def parts_of(numbers: np.ndarray, axis: int) -> np.ndarray:
-    """Real parts, then imaginary ones, along an axis of their own."""
+    """Real parts, then imaginary ones, along a separate axis."""
     return np.stack([numbers.real, numbers.imag], axis)

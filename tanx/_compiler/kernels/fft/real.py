@@ -1,8 +1,8 @@
-"""Between the transforms of real numbers and those of half as many complex ones.
+"""Conversion between transforms of real numbers and those of half as many complex ones.
 
-Of ``n`` real numbers, those in even places and those in odd places are the parts of ``n / 2``
-complex ones, which is how they lie in memory. The transform of these is all that is needed for that
-of the real numbers: what belongs to opposite frequencies is added and subtracted.
+The even and odd elements of ``n`` real numbers are the parts of ``n / 2`` complex ones, which is
+how they are in memory. The transform of the real numbers follows from that of the complex ones by
+adding and subtracting opposite frequencies.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _SIDES = ("from", "from.im", "to", "to.im")
 
 
 def unfolded(passes: Passes, half: int, count: int, form: str, scale: float) -> str:
-    """A function that makes the spectrum of real numbers from that of half as many.
+    """A function that computes the spectrum of real numbers from that of half as many.
 
-    It does ``count`` frequencies from a given one on; the spectrum that it reads repeats its first
-    number at the end.
+    It computes ``count`` frequencies from a given one on; the spectrum that it reads repeats its
+    first number at the end.
     """
     def combined(x: Pair, opposite: Pair, turn: Pair) -> Pair:
         turned = times(x - opposite, turn.re, turn.im)
@@ -44,9 +44,9 @@ def unfolded(passes: Passes, half: int, count: int, form: str, scale: float) -> 
 
 
 def folded(passes: Passes, half: int, count: int, form: str) -> str:
-    """A function that makes the spectrum of half as many numbers from that of real ones.
+    """A function that computes the spectrum of half as many numbers from that of real ones.
 
-    It does ``count`` frequencies from a given one on.
+    It computes ``count`` frequencies from a given one on.
     """
     def combined(x: Pair, opposite: Pair, turn: Pair) -> Pair:
         return times(x - opposite, turn.re, -turn.im).turned() + (x + opposite)
@@ -55,7 +55,7 @@ def folded(passes: Passes, half: int, count: int, form: str) -> str:
 
 def _opposites(passes: Passes, name: str, half: int, count: int, source: Side, target: Side,
                combined) -> str:
-    """A function that combines numbers with the conjugates of opposite ones and turns."""
+    """A function that combines numbers with the conjugates of opposite ones and twiddle factors."""
     lanes = lanes_for(count, passes.lanes)
 
     def one(f: Function, k: Value) -> None:
@@ -73,7 +73,7 @@ def _opposites(passes: Passes, name: str, half: int, count: int, source: Side, t
 def _turns(passes: Passes, f: Function, n: int, count: int, k: Value, lanes: int) -> Pair:
     """``exp(-2 pi i k / n)`` for as many ``k`` as there are lanes, all of them below ``count``.
 
-    Where they are many, it is a product: by the upper and the lower bits of the first ``k``.
+    If there are many, it is a product: from the upper and the lower bits of the first ``k``.
     """
     table = passes.module.machine.tuning.fourier.table
     low = count if count <= table else 1 << count.bit_length() // 2
@@ -104,8 +104,8 @@ def wraps(passes: Passes, half: int, form: str) -> str:
 
 
 def starts_real(passes: Passes, half: int, form: str) -> str:
-    """A function that makes the first number of a folded spectrum: as if what belongs to no and to
-    the highest frequency were real."""
+    """A function that computes the first number of a folded spectrum, as if frequency zero and the
+    highest one were real."""
     def body(f: Function) -> None:
         (x,), (y,) = (_scalars(passes, f, PAIRS, "from", at).read(1) for at in (0, half))
         _scalars(passes, f, form, "to", 0).write([Pair(x.re + y.re, x.re - y.re)])
@@ -113,8 +113,8 @@ def starts_real(passes: Passes, half: int, form: str) -> str:
 
 
 def parted(passes: Passes, length: int, scale: float) -> str:
-    """A function that makes the spectra of two real lines from that of one of complex numbers,
-    whose parts they are. What it reads repeats its first number at the end."""
+    """A function that computes the spectra of two real lines from that of complex numbers whose
+    parts they are. The spectrum that it reads repeats its first number at the end."""
     count = spectrum_size(length)
     lanes = lanes_for(count, passes.lanes)
 
@@ -130,7 +130,7 @@ def parted(passes: Passes, length: int, scale: float) -> str:
 
 
 def joined(passes: Passes, length: int) -> str:
-    """A function that makes the spectrum of complex numbers, in planes, from those of two real
+    """A function that computes the spectrum of complex numbers, in planes, from those of two real
     lines that are their parts; of an odd length."""
     count = length // 2
     lanes = lanes_for(count, passes.lanes)
@@ -155,7 +155,7 @@ def _backwards(x: Pair) -> Pair:
 
 
 def mirrored(passes: Passes, length: int) -> str:
-    """A function that makes all of a spectrum, in planes, from the first half; an odd length."""
+    """A function that computes a whole spectrum, in planes, from the first half; an odd length."""
     count = length // 2
     lanes = lanes_for(count, passes.lanes)
 

@@ -1,16 +1,16 @@
 """Library calls that are Fourier transforms, written into the module that needs them.
 
-A transform is a chain of passes (``radix_passes.py``) after Stockham: what was in order stays so.
+A transform is a chain of passes (``radix_passes.py``) after Stockham, which keeps the order.
 Numbers go from the operand to scratch memory that stays in the cache, and from there to the result.
 
-- Lines, whose numbers are next to each other, are done one at a time, the shortest in lanes.
-- Columns are done some at a time, which is what lanes are for.
-- Long lines are columns of shorter ones: those of a matrix, turned and transposed, and those of
-  the matrix that this gives.
+- Lines, whose numbers are adjacent, are transformed one at a time, the shortest in lanes.
+- Columns are transformed several at a time, in lanes.
+- Long lines become columns of shorter ones: those of a matrix, multiplied by twiddle factors and
+  transposed, and then those of the resulting matrix.
 - Real lines are half as many complex numbers, or as many if their number is odd.
 - A length with a large prime factor is a convolution of a convenient length, after Bluestein.
 
-What a call means is said in ``_loops/fourier.py``.
+``_loops/fourier.py`` defines what a call means.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _UNIT = (*_PARAMS, "i64 %unit")
 
 
 def write_fourier(call: Extern, pointers: Mapping[Buffer, str], writer: Writer) -> str:
-    """The call of a function, which is written, that does all of the transforms."""
+    """Call a function, which is written here, that computes all of the transforms."""
     (x,), (out, *spare) = call.inputs, call.outputs
     parts = out.dtype if out.dtype.kind == "f" else np.dtype(f"f{out.dtype.itemsize // 2}")
     passes = Passes(writer, register_type(parts))
@@ -75,7 +75,7 @@ class _Transforms:
             kind, (2 * length, 2 * length))  # in a line of the operand, and of the result
 
     def all(self) -> str:
-        """The name of a function of the operand, the result, and spare room."""
+        """The name of a function of the operand, the result, and scratch memory."""
         if self.inner > 1:
             return self.columns()
         if len(radices(self.length) or ()) == 1:
@@ -88,10 +88,10 @@ class _Transforms:
     # -- many of a kind ----------------------------------------------------------------------------
 
     def units(self, run: str, count: int, numbers: int, apart: bool) -> str:
-        """A function that runs another for each of some units, in tasks if it is worth that.
+        """A function that runs another for each of some units, in tasks if that pays.
 
-        A unit is so many complex numbers. If units are not ``apart``, the last one does something
-        again that the one before has done, maybe rounded otherwise: one task has both.
+        A unit has ``numbers`` complex numbers. If units are not ``apart``, the last one repeats
+        part of the one before, maybe rounded differently: one task runs both.
         """
         tuning = self.tuning
         seconds = numbers * (log2(self.length) + 2) * tuning.seconds
@@ -129,7 +129,7 @@ class _Transforms:
 
     def unit(self, title: str, numbers: int, count: int,
              body: Callable[[Function, Value], None], apart: bool = False) -> str:
-        """A function of all units, given what writes one from its number."""
+        """A function of all units, given a function that writes one from its number."""
         run = self.passes.function(f"{title} {self.name}", _UNIT,
                                    lambda f: body(f, f.number("unit")))
         return self.units(run, count, numbers, apart)
@@ -148,7 +148,7 @@ class _Transforms:
     # -- lines -------------------------------------------------------------------------------------
 
     def short_lines(self) -> str:
-        """Lines in lanes, which is worth it for many of them."""
+        """Lines in lanes, which pays if there are many."""
         count = min(self.outer, self.tuning.group)
 
         def body(f: Function, unit: Value) -> None:
@@ -230,7 +230,7 @@ class _Transforms:
     # -- long lines --------------------------------------------------------------------------------
 
     def long_lines(self) -> str:
-        """One by one, each in several steps of many units."""
+        """Lines one by one, each in several steps of many units."""
         element, core = self.passes.element, self.way.core
 
         def steps(f: Function, line: Value) -> None:
@@ -266,7 +266,7 @@ class _Transforms:
                (source, target, "%spare"))
 
     def matrix(self, f: Function, source: str, target: str, middle: str, scale: float) -> None:
-        """A long line as a matrix: columns, turned and transposed, and columns again."""
+        """A long line as a matrix: columns, twiddle factors and a transpose, and columns again."""
         assert self.way.halves is not None
         first, second = self.way.halves
         columns = min(self.way.columns, first, second)
@@ -294,11 +294,12 @@ class _Transforms:
                (middle, target, "%spare"))
 
     def twisted(self, first: int, second: int, columns: int) -> str:
-        """A function that turns columns and stores them as rows, given the number of the first.
+        """A function that multiplies columns by twiddle factors and stores them as rows, given the
+        number of the first.
 
-        Number ``k`` of column ``c + d`` is turned by ``exp(-2 pi i k (c + d) / n)``, which is the
-        product of what depends on ``d``, in lanes, and of what depends on ``c``: two factors, by
-        the lower and the upper bits of ``k c``.
+        Number ``k`` of column ``c + d`` is multiplied by ``exp(-2 pi i k (c + d) / n)``, the
+        product of a factor that depends on ``d``, in lanes, and one that depends on ``c``: two
+        factors, from the lower and the upper bits of ``k c``.
         """
         passes, n = self.passes, first * second
         lanes = lanes_for(columns, passes.lanes)

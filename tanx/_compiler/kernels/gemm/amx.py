@@ -17,7 +17,7 @@ __all__ = ["write_kernel"]
 
 
 _SETTINGS = bytes([1, *[0] * 15, *[64, 0] * 8, *[0] * 16, *[SIZE] * 8, *[0] * 8])
-"""Eight registers of all their rows and bytes, as ``ldtilecfg`` reads them."""
+"""Eight registers with all their rows and bytes, as ``ldtilecfg`` reads them."""
 
 
 def write_kernel(writer: Writer, tile: Tile, times: str, adds: bool) -> None:

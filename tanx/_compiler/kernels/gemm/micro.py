@@ -1,13 +1,13 @@
 """Kernels that compute tiles of sums of products: the innermost loops of matrix products.
 
 A kernel is a function ``void(ptr a, i64 a_step, ptr b, i64 b_step, i64 terms, ptr out, i64
-out_step)`` of elements that lie side by side in one direction and steps apart in the other: of
-``a``, terms (form ``k``) or rows (form ``m``), of ``b`` and ``out`` columns. It may add to what is
-there, and fetches what the next tile needs then. Its symbol says all that it takes to write it, so
-that whoever links code can make the kernels that are missing.
+out_step)`` of elements that are adjacent in one direction and steps apart in the other: in ``a``,
+terms (form ``k``) or rows (form ``m``) are adjacent, in ``b`` and ``out`` columns. It may add to
+the stored sums, and then prefetches what the next tile needs. Its symbol has everything needed to
+write it, so that the linker can generate missing kernels.
 
 Terms may come in several runs, as those of a convolution do: ``terms`` is then the length of one.
-Such a kernel takes two more arguments, ``ptr runs, i64 count``: for each run, the distances of its
+Such a kernel takes two more arguments, ``ptr runs, i64 count``: for each run, the offsets of its
 first terms in ``a`` and in ``b``. Rows of form ``k`` may then be anywhere; ``a`` is an array of
 pointers to them.
 """
@@ -34,7 +34,7 @@ _RUNS = "ptr %runs, i64 %count"
 _POINTER = type_of("ptr")
 _OF_BYTES = ("dot4", "dot4u")
 _LINE = 512
-"""Bits of a line of the cache."""
+"""Bits of a cache line."""
 
 
 def kernel_symbol(tile: Tile, dtype: np.dtype, adds: bool = False, times: str = "mul",
@@ -89,12 +89,12 @@ class _Kernel:
         self.store(self.run(self.number(0), self.given["b"], self.start()))
 
     def find_rows(self) -> None:
-        """Rows that lie apart have to be known before any loop."""
+        """Compute addresses of rows that are apart before any loop."""
         if self.tile.form == "k":
             _ = self.rows
 
     def run(self, first: Value, b: Value, sums: list[Value]) -> list[Value]:
-        """The sums with all terms from a distance on in the left operand, and a place in ``b``."""
+        """The sums with all terms from an offset in the left operand, and an address in ``b``."""
         terms = self.given["terms"]
         if self.tile.form == "m":
             a = self.step(self.given["a"], first)
@@ -115,7 +115,8 @@ class _Kernel:
 
     def loop(self, count: Value, places: Sequence[Value], sums: Sequence[Value],
              step: Callable) -> tuple[Value, Value, list[Value]]:
-        """A loop over terms, which may be none; carries where both operands are, and the sums."""
+        """A loop over terms, possibly none; carries the positions in both operands, and the
+        sums."""
         writer, place, start = self.writer, self.writer.place, [*places, *sums]
         some, after, before = writer.fresh("some"), writer.fresh("after"), place.block
         place.lines.append(f"br {(count > 0)!r}, label %{some}, label %{after}")
@@ -132,7 +133,7 @@ class _Kernel:
     # -- terms -------------------------------------------------------------------------------------
 
     def rows_term(self, a: Value, b: Value, sums: Sequence[Value]) -> list[Value]:
-        """One term of rows that are neighbours."""
+        """One term of adjacent rows."""
         rows, lanes = self.tile.rows, self.tile.lanes
         left: Iterable[Value]
         if self.by_lane:
@@ -200,7 +201,7 @@ class _Kernel:
             type, f"load {type.text}, {place!r}, align {self.element.bits // 8}")
 
     def fetch(self, place: Value) -> None:
-        """Tell the processor that the lines of a tile's columns will be read soon."""
+        """Prefetch the cache lines of a tile's columns."""
         name = "llvm.prefetch.p0"
         self.writer.declared[name] = f"declare void @{name}(ptr, i32, i32, i32)"
         bits = self.element.bits
@@ -250,8 +251,8 @@ class _Bytes(_Kernel):
     def plus(self, x: Value, y: Value, total: Value) -> Value:
         lanes = self.tile.lanes
         words, parts = total.type, integer(8).of(4 * lanes)
-        # One instruction takes a lane of its second vector, and that is what x is made of; the
-        # other one takes the bytes of its first vector to have no signs, and those are in x.
+        # One instruction multiplies by a lane of its second vector, which is x; the other one
+        # treats the bytes of its first vector as unsigned, and those are in x.
         name, factors = ((f"llvm.aarch64.neon.sdot.v{lanes}i32.v{4 * lanes}i8", (y, x))
                          if self.by_lane else (f"llvm.x86.avx512.vpdpbusd.{32 * lanes}", (x, y)))
         self.writer.declared[name] = (
@@ -261,7 +262,7 @@ class _Bytes(_Kernel):
 
 
 class _Pairs(_Kernel):
-    """Writes a kernel of words of two numbers of bfloat16, whose products are added at once."""
+    """Writes a kernel of words of two bfloat16 numbers, whose products are added at once."""
 
     def plus(self, x: Value, y: Value, total: Value) -> Value:
         sums, pairs = total.type, type_of("bfloat", 2 * self.tile.lanes)
@@ -273,7 +274,7 @@ class _Pairs(_Kernel):
 
 
 class _Halves(_Kernel):
-    """The same without an instruction for it, as for code that another processor has planned."""
+    """The same without such an instruction, for code that was planned for another processor."""
 
     def plus(self, x: Value, y: Value, total: Value) -> Value:
         for a, b in zip(halves(bits_of(x)), halves(bits_of(y))):
