@@ -1,5 +1,6 @@
 """Convolutions as machine code: layouts, sizes around tiles, gradients, and what is stored."""
 
+import re
 from math import prod
 
 import numpy as np
@@ -12,6 +13,7 @@ from tanx._compiler.kernels.gemm.micro import kernel_symbol, kernel_text
 from tanx._compiler.machine import Machine, host
 from tanx._compiler.pipeline import build
 from tanx._compiler.schedule.tiles import best_tile, tiling
+from tanx._loops.show import show_plan
 from tests.compiler.agreement import check_function
 from tests.compiler.programs import settings
 from tests.compiler.test_contraction import check, numbers
@@ -163,3 +165,17 @@ def test_kernels_in_runs_can_be_written_for_other_processors(bits, form):
     tile = best_tile(form, 100, 100, 100, np.dtype(np.float32), target)
     text = kernel_text(kernel_symbol(tile, np.dtype(np.float32), runs=True), target)
     assert "ptr %runs, i64 %count" in text
+
+
+@pytest.mark.parametrize("channels, cache, most", [(128, 32, 7), (128, 48, 11), (96, 32, 16)])
+def test_rows_whole_pages_apart_do_not_evict_each_other(channels, cache, most):
+    """The first cache holds as many such rows as it has ways, of a page each."""
+    def fun(x, w):
+        return lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    target = Machine("x86_64-unknown-linux-gnu", "", "+fma,+avx512f", 512,
+                     caches=(cache << 10, 1 << 20, 1 << 25))
+    closed = tanx.make_jaxpr(fun)(np.ones((4, 14, 14, channels), np.float32),
+                                  np.ones((4, 4, channels, 64), np.float32))
+    text = show_plan(build(closed, (), target).schedule)
+    rows = [int(n) for n in re.findall(r"tiles\((\d+) x", text)]
+    assert rows and max(rows) <= most and (most < 16 or max(rows) > 8)
