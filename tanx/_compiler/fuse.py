@@ -32,18 +32,15 @@ from .._loops.expr import (
     Facts,
     Fold,
     Index,
-    Interval,
     Load,
-    Node,
     Op,
     Pick,
     Variable,
-    facts_of,
     linear_form,
 )
 from .._loops.library import has_effects
 from .._loops.nest import PARALLEL, Buffer, Call, Nest, Program, Statement, Store
-from .._loops.traverse import children, expressions, loads, statements_in, substitute, walk, written
+from .._loops.traverse import expressions, facts_at, loads, statements_in, substitute, written
 from .cost import occurrences, repeats, work
 from .machine import Machine
 from .nest_tools import index_of, is_affine, loops_in, loops_of, mentioned, replace_loads
@@ -164,7 +161,7 @@ def _measure(stage: _Stage, tuning: FuseTuning) -> None:
     total = work([s.value for s in stage.stores])
     stage.effort, stage.heavy = total.effort, total.heavy
     stage.nodes, stage.folds = total.nodes, bool(total.folds)
-    ranges = _ranges([s.value for s in stage.stores]) if total.selects else {}
+    ranges = facts_at(*(s.value for s in stage.stores)) if total.selects else {}
     loops = (*stage.loops, *(i for fold in total.folds for i in fold.indices))
     order: dict[Expr, int] = {i: depth for depth, i in enumerate(loops)}
     own, count = stage.stores[0].index, stage.elements
@@ -210,27 +207,6 @@ def _reading(load: Load, times: int, loops: Sequence[Index], ranges: Facts,
     ordered = all(a < b for a, b in pairwise([-1, *depths]))
     return _Reading(load, total, taken, not load.free <= frozenset(loops), bool(missing),
                     times * prod(i.extent for i in loops), ordered)
-
-
-def _ranges(values: Sequence[Expr]) -> dict[Node, Facts]:
-    """For each node, the ranges of loop variables in which selects evaluate it."""
-    ranges: dict[Node, Facts] = dict.fromkeys(values, {})
-    for node in reversed(list(walk(*values))):
-        own = ranges[node]
-        for child in children(node):
-            inner = own
-            if isinstance(node, Op) and node.name == "select" and child is not node.args[0]:
-                arm = facts_of(node.args[0], child is node.args[1])
-                inner = {**own, **{i: _both(ends, own.get(i, ends)) for i, ends in arm.items()}}
-            before = ranges.get(child)
-            ranges[child] = inner if before is None else {
-                i: (min(ends[0], before[i][0]), max(ends[1], before[i][1]))
-                for i, ends in inner.items() if i in before}
-    return ranges
-
-
-def _both(a: Interval, b: Interval) -> Interval:
-    return max(a[0], b[0]), min(a[1], b[1])
 
 
 def _readings_of_statement(statement: Statement, trips: int) -> Iterable[_Reading]:

@@ -11,22 +11,25 @@ from .expr import (
     LOADS,
     Const,
     Expr,
+    Facts,
     Fold,
     Index,
+    Interval,
     Load,
     Node,
     Op,
     Pick,
     Variable,
     While,
+    facts_of,
     fresh_index,
     fresh_state,
     op,
 )
 from .nest import Buffer, Call, Nest, Prefetch, Statement, Store
 
-__all__ = ["children", "expressions", "folds", "loads", "map_expressions", "moved", "rebuild",
-           "rewrite", "statements_in", "substitute", "substitution", "walk", "written"]
+__all__ = ["children", "expressions", "facts_at", "folds", "loads", "map_expressions", "moved",
+           "rebuild", "rewrite", "statements_in", "substitute", "substitution", "walk", "written"]
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -82,6 +85,33 @@ def _toward_loads(node: Node) -> Sequence[Node]:
 
 def _toward_folds(node: Node) -> Sequence[Node]:
     return children(node) if node.holds & FOLDS else ()
+
+
+def facts_at(*roots: Expr) -> dict[Node, Facts]:
+    """For each node, the intervals of integers in which selects evaluate it.
+
+    >>> from tanx._loops.expr import Index, op
+    >>> i = Index("i", 8)
+    >>> facts_at(op("select", i < 5, i + 1, i))[i + 1]
+    {i: (0, 4)}
+    """
+    facts: dict[Node, Facts] = dict.fromkeys(roots, {})
+    for node in reversed(list(walk(*roots))):
+        own = facts[node]
+        for child in children(node):
+            inner = own
+            if type(node) is Op and node.name == "select" and child is not node.args[0]:
+                arm = facts_of(node.args[0], child is node.args[1])
+                inner = {**own, **{e: _both(ends, own.get(e, ends)) for e, ends in arm.items()}}
+            before = facts.get(child)
+            facts[child] = inner if before is None else {
+                e: (min(ends[0], before[e][0]), max(ends[1], before[e][1]))
+                for e, ends in inner.items() if e in before}
+    return facts
+
+
+def _both(a: Interval, b: Interval) -> Interval:
+    return max(a[0], b[0]), min(a[1], b[1])
 
 
 def rewrite(root: Expr, replacement: Callable[[Expr], Expr | None]) -> Expr:

@@ -12,16 +12,16 @@ Loops that run whole programs (``Loop`` statements) always check.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from ..._loops.expr import WHILES, Const, Expr, Op, Pick, While, bounds
+from ..._loops.expr import WHILES, Const, Expr, Facts, Node, Op, Pick, While, bounds
 from ..._loops.instructions import kind_of
 from ..._loops.loop_kinds import in_order
 from ..._loops.nest import Nest, Statement
 from ..._loops.scheduled import ScanLine
 from ..._loops.steps import loops_in
-from ..._loops.traverse import map_expressions, rewrite, walk
+from ..._loops.traverse import facts_at, map_expressions, rewrite, walk
 from ..tuning import PollTuning
 from .analysis import Analysis
 
@@ -34,18 +34,25 @@ def with_brief_loops(statement: Statement, analysis: Analysis, tuning: PollTunin
 
 
 def _marker(analysis: Analysis, tuning: PollTuning) -> Callable[[Expr], Expr]:
-    def marked(node: Expr) -> Expr | None:
+    def marked(node: Expr, known: Mapping[Node, Facts]) -> Expr | None:
         if not isinstance(node, Pick) or not isinstance(node.fold, While):
             return None
         loop = node.fold
-        return None if loop.brief or not _ends_soon(loop, analysis, tuning) else Pick(
-            While(loop.init, loop.states, loop.condition, loop.body, brief=True), node.position)
+        if loop.brief or not _ends_soon(loop, known.get(loop, {}), analysis, tuning):
+            return None
+        return Pick(While(loop.init, loop.states, loop.condition, loop.body, brief=True),
+                    node.position)
 
-    return lambda root: rewrite(root, marked) if root.holds & WHILES else root
+    def change(root: Expr) -> Expr:
+        if not root.holds & WHILES:
+            return root
+        known = facts_at(root)
+        return rewrite(root, lambda node: marked(node, known))
+    return change
 
 
-def _ends_soon(loop: While, analysis: Analysis, tuning: PollTuning) -> bool:
-    """Whether a loop counts up to a bound that is small enough."""
+def _ends_soon(loop: While, known: Facts, analysis: Analysis, tuning: PollTuning) -> bool:
+    """Whether a loop counts up to a bound that is small enough, by what is known around it."""
     asked = loop.condition
     if not isinstance(asked, Op) or asked.name != "lt" or asked.args[0] not in loop.states or (
             set(loop.states) & set(walk(asked.args[1]))):
@@ -54,7 +61,7 @@ def _ends_soon(loop: While, analysis: Analysis, tuning: PollTuning) -> bool:
     step = loop.body[counter] - asked.args[0]
     if kind_of(step.dtype) not in "iu" or not isinstance(step, Const) or step.value < 1:
         return False
-    steps = bounds(asked.args[1])[1] - bounds(loop.init[counter])[0]
+    steps = bounds(asked.args[1], known)[1] - bounds(loop.init[counter], known)[0]
     length = sum(analysis.length(part) for part in loop.body)
     return steps * max(length, 1) < tuning.soon
 
