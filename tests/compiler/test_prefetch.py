@@ -5,6 +5,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
+from tanx import lax
 from tanx._compiler.machine import Machine, as_host, host
 from tests.compiler.programs import settings
 
@@ -23,6 +24,9 @@ PROGRAMS = {
     "columns": (lambda x: x.sum(0), zeros(4096, 512), "; prefetch x0 "),
     "every other row": (lambda x: x[::2] * 2, zeros(4096, 400), "; prefetch x0 2 steps of i ahead"),
     "scan down": (lambda x: jnp.cumsum(x, 0), zeros(1000, 4096), "; prefetch x0 4 steps of i"),
+    "pooling": (lambda x: lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1),
+                                            "VALID"),
+                zeros(16, 56, 56, 64), "prefetch x0 1 steps of j ahead"),
 }
 
 

@@ -19,7 +19,7 @@ from ..._loops.scheduled import Columns, Rows, ScanLine, TransposedTile
 from ..._loops.tiles import Operand, Tiled
 from ..._loops.traverse import children, expressions, loads, statements_in
 from ..tuning import AccessTuning
-from .analysis import QUICK, Analysis
+from .analysis import QUICK, Analysis, Terms
 from .lanes import Loop, loops_of
 
 __all__ = ["CACHE_LINE", "with_prefetches"]
@@ -31,14 +31,16 @@ CACHE_LINE = 64
 class _Ahead(NamedTuple):
     """A loop whose later iterations are prefetched for.
 
-    They read stretches of so many elements; so many iterations are gone through ``together``.
-    Memory that a statement reads ``again`` is not read by those after it.
+    They read stretches of so many elements, or what loops ``inside`` reach; so many iterations are
+    gone through ``together``. Memory that a statement reads ``again`` is not read by those after
+    it.
     """
 
     loop: Loop
     stretch: int = 0
     together: int = 1
     again: frozenset[Buffer] = frozenset()
+    inside: tuple[Loop, ...] = ()
 
 
 class _Inside(NamedTuple):
@@ -152,7 +154,7 @@ class _Prefetches:
             elif isinstance(loop.kind, (Unrolled, Crossing)):
                 pass
             elif rest:
-                ahead = _Ahead(loop, rest[0].extent)
+                ahead = _Ahead(loop, inside=tuple(rest))
             elif loop.width == 1:
                 ahead = _Ahead(loop)
             place = place.within(loop, ahead, writes)
@@ -264,7 +266,8 @@ class _Prefetches:
                 for atom in terms):
             return None
         index = ahead.loop.covers[-1]
-        steps = self.steps(ahead, terms.get(index, 0) * item, ahead.stretch * item,
+        stretch = _reached(terms, ahead.inside) if ahead.inside else ahead.stretch
+        steps = self.steps(ahead, terms.get(index, 0) * item, stretch * item,
                            self.analysis.memory(load.buffer) in ahead.again)
         return Prefetch(load, index, steps) if steps and terms.get(index) else None
 
@@ -285,3 +288,14 @@ class _Prefetches:
                 ahead.together > 1 and abs(apart) >= tuning.near):
             return 0
         return min(max(ahead.together, -(-tuning.ahead // stretch)), ahead.loop.extent // 2)
+
+
+def _reached(terms: Terms, loops: Sequence[Loop]) -> int:
+    """Elements of the stretch that loops go through, each of which leaves out half at most."""
+    reached = 1
+    for loop in reversed(loops):
+        stride = loop.stride(terms)
+        if stride is None or not 0 <= stride <= 2 * reached:
+            break
+        reached = max(reached, stride * loop.extent)
+    return reached
