@@ -21,7 +21,7 @@ from .._core.jaxpr import ClosedJaxpr
 from .._core.naming import debug_info, leaf_names, name_of
 from .._core.reads import absorb, reading
 from .._core.rewrite import constvars_to_invars
-from .._core.stage import memory_of, stage
+from .._core.stage import keeps_traces, memory_of, memory_of_object, stage
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, typeof
 from .._ops.base import as_array
@@ -54,11 +54,13 @@ def stage_body(function: str, fun: Callable, args: tuple, run: Callable = apply)
     """Stage ``run(fun, *args)``, where the leaves of ``args`` are types.
 
     ``run`` is a function of a module, not a closure: what was staged of ``fun`` is remembered by
-    it, for as long as ``fun`` lives, unless it closes over traced values.
+    it, for as long as ``fun`` lives, unless it closes over traced values. Of callable objects and
+    methods, it is so only if every change of what they have read would be seen.
     """
     avals, in_tree = tree_util.tree_flatten(args)
     key = (function, run, in_tree, tuple(avals), trace_key(), tuple(axis_sizes().items()))
-    memory = memory_of(fun)
+    is_object = not keeps_traces(fun)
+    memory = memory_of_object(fun) if is_object else memory_of(fun)
     known = memory.find(key)
     if known is not None:
         return known
@@ -77,7 +79,10 @@ def stage_body(function: str, fun: Callable, args: tuple, run: Callable = apply)
     absorb(guards)
     body = Body(ClosedJaxpr(constvars_to_invars(jaxpr)), captured, out_tree)
     if not any(isinstance(x, Tracer) for x in captured):
-        memory.keep(key, body, guards)
+        if not is_object:
+            memory.keep(key, body, guards)
+        elif memory.owner is not None and reads.covers(fun):
+            memory.keep(key, body, guards.released(memory.owner))
     return body
 
 

@@ -8,6 +8,7 @@ Each call asks whether they hold: native code by identity and by the versions of
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from types import CellType, MemberDescriptorType
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from .array import Array
 from .trace import Tracer
 
 __all__ = ["ABSENT", "Cell", "ClassMembers", "Guard", "Guards", "Items", "Members", "NONE",
-           "Slot", "lookup", "same"]
+           "Slot", "holder_of", "lookup", "same"]
 
 class _Absent:
     """Stands for a member that is not there."""
@@ -66,15 +67,16 @@ def lookup(cls: type, name: str) -> Any:
 class Members(NamedTuple):
     """Items of a dict, which may be the namespace of a module or of an object (``holder``)."""
 
-    holder: Any
+    holder: Any  # None, the object, or a weak reference to it
     members: dict
     expected: dict[Any, Any]
     whole: bool  # whether all items count, so that none may be added
     label: str
 
     def changes(self) -> Iterator[tuple[str, Any, Any]]:
-        if self.holder is not None and object.__getattribute__(
-                self.holder, "__dict__") is not self.members:
+        holder = holder_of(self)
+        if holder is not None and object.__getattribute__(
+                holder, "__dict__") is not self.members:
             yield f"__dict__ of {self.label}", "another dict", "the one that was read"
             return
         for name, before in self.expected.items():
@@ -118,17 +120,18 @@ class Cell(NamedTuple):
 class Slot(NamedTuple):
     """An attribute that a class keeps in one of its ``__slots__``."""
 
-    holder: Any
+    holder: Any  # the object, or a weak reference to it
     descriptor: MemberDescriptorType
     expected: Any
 
     def changes(self) -> Iterator[tuple[str, Any, Any]]:
+        holder = holder_of(self)
         try:
-            now = self.descriptor.__get__(self.holder)
+            now = self.descriptor.__get__(holder)
         except AttributeError:
             now = ABSENT
         if not same(now, self.expected):
-            yield (f"attribute {self.descriptor.__name__} of {type(self.holder).__qualname__}",
+            yield (f"attribute {self.descriptor.__name__} of {type(holder).__qualname__}",
                    now, self.expected)
 
 
@@ -153,6 +156,11 @@ class Items(NamedTuple):
                     yield f"item {i} of a {kind}", now, before
 
 
+def holder_of(guard: Members | Slot) -> Any:
+    """The object whose attributes a guard watches."""
+    return guard.holder() if type(guard.holder) is weakref.ref else guard.holder
+
+
 Guard = Members | ClassMembers | Cell | Slot | Items
 
 
@@ -169,6 +177,13 @@ class Guards(tuple[Guard, ...]):
         """The differences: name, value now, and value before."""
         for guard in self:
             yield from guard.changes()
+
+    def released(self, owner: weakref.ref) -> Guards:
+        """The same guards, of which none holds an object; they are asked only while it lives."""
+        target = owner()
+        return Guards([guard._replace(holder=owner) if (
+            isinstance(guard, Members | Slot) and guard.holder is target) else guard
+            for guard in self])
 
 
 NONE = Guards()

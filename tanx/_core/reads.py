@@ -35,7 +35,19 @@ import numpy as np
 from .._base.locks import new_lock
 from .array import Array
 from .code_reads import code_reads
-from .guards import ABSENT, Cell, ClassMembers, Guard, Guards, Items, Members, Slot, lookup, same
+from .guards import (
+    ABSENT,
+    Cell,
+    ClassMembers,
+    Guard,
+    Guards,
+    Items,
+    Members,
+    Slot,
+    holder_of,
+    lookup,
+    same,
+)
 from .jaxpr import Jaxpr, jaxprs_in_params
 from .primitive import Kind
 from .source import is_ours
@@ -128,6 +140,7 @@ class Reads:
         self.named: dict[CodeType, set[CodeType]] = {}  # the functions that code names
         self.hooked: list[type] = []
         self.room = MOST
+        self.complete = True  # whether all state that was reached is watched
 
     # -- finding objects and names that can be read ------------------------------------------------
 
@@ -135,6 +148,8 @@ class Reads:
         """Look at a value that the trace can read: what else can it read there?"""
         kind = type(value)
         if kind in _PLAIN or isinstance(value, (Tracer, type, ModuleType, Enum)):
+            if kind is np.ndarray and value.flags.writeable:
+                self.complete = False
             return
         if kind is FunctionType:
             self.reach_function(value, origin)
@@ -150,6 +165,7 @@ class Reads:
         elif isinstance(value, (list, dict, set)):
             self.reach_container(value, origin)
         elif _is_library(kind):
+            self.complete = self.complete and is_ours(_file_of(kind.__module__))
             self.reach((_namespace(value) or {}).get("__wrapped__"), origin)
         elif id(value) not in self.objects:
             self.reach_object(value, origin)
@@ -160,6 +176,8 @@ class Reads:
             members = _namespace(value)
             if members is not None:
                 self.reach_container(members, origin)
+            else:
+                self.complete = False
             return
         self.hooked.append(kind)
         self.objects[id(value)] = _Object(value)
@@ -170,6 +188,7 @@ class Reads:
         known = self.containers.get(id(value))
         if known is None:
             if len(value) > self.room:
+                self.complete = False
                 return
             self.room -= len(value)
             items = dict(value) if isinstance(value, dict) else (
@@ -281,6 +300,15 @@ class Reads:
                 found.absorb(guard)
         return found.guards()
 
+    def covers(self, fun: Any) -> bool:
+        """Whether a trace of a callable object or a method may stand for later ones.
+
+        That is so if all that it could read is watched, and if it has changed nothing.
+        """
+        return (self.complete and (names_count or type(fun) is not MethodType)
+                and all(map(_is_as_before, self.objects.values()))
+                and all(map(_holds_the_same, self.containers.values())))
+
     def _live(self, jaxpr: Jaxpr) -> set[CodeType]:
         """The code that the trace may have run: not that of functions which the program calls."""
         later = set(_called_by_program(jaxpr))
@@ -322,23 +350,38 @@ def _guards_of_object(known: _Object, found: _Merged) -> None:
             found.class_member(kind, name, stored)
 
 
+def _is_as_before(known: _Object) -> bool:
+    """Whether the trace has left the attributes of an object as they were."""
+    members, before = _namespace(known.target) or {}, known.before or {}
+    return len(members) == len(before) and all(
+        same(members.get(name, ABSENT), value) for name, value in before.items())
+
+
+def _holds_the_same(variable: _Variable) -> bool:
+    """Whether the trace has left the items of a container as they were."""
+    container, before = variable.place, variable.before
+    if isinstance(container, set):
+        return container == before
+    if len(container) != len(before):
+        return False
+    if isinstance(container, dict):
+        return all(same(container.get(key, ABSENT), value) for key, value in before.items())
+    return all(map(same, container, before))
+
+
 def _guards_of_container(variable: _Variable, found: _Merged) -> None:
     container, before = variable.place, variable.before
     if any(isinstance(x, Tracer) for x in (
-            before.values() if isinstance(before, dict) else before)):
+            before.values() if isinstance(before, dict) else before)) or (
+            not _holds_the_same(variable)):
         return
-    if isinstance(container, dict):
-        if len(container) == len(before) and all(
-                same(container.get(k, ABSENT), v) for k, v in before.items()):
-            for key, value in before.items():
-                found.member(None, container, key, value, "item * of a dict", True)
-            if not before:
-                found.member(None, container, ABSENT, ABSENT, "items of a dict", True)
-    elif isinstance(container, set):
-        if container == before:
-            found.add(Items(container, before))
-    elif len(container) == len(before) and all(map(same, container, before)):
+    if not isinstance(container, dict):
         found.add(Items(container, before))
+        return
+    for key, value in before.items():
+        found.member(None, container, key, value, "item * of a dict", True)
+    if not before:
+        found.member(None, container, ABSENT, ABSENT, "items of a dict", True)
 
 
 class _Merged:
@@ -377,12 +420,14 @@ class _Merged:
                 return
             for name, value in guard.expected.items() or ((ABSENT, ABSENT),):
                 if same(guard.members.get(name, ABSENT), value):
-                    self.member(guard.holder, guard.members, name, value, guard.label, guard.whole)
+                    self.member(holder_of(guard), guard.members, name, value, guard.label,
+                                guard.whole)
         elif type(guard) is ClassMembers:
             for name, value in guard.expected.items():
                 self.class_member(guard.cls, name, value)
         elif not changed:
-            self.add(guard)  # type: ignore[arg-type]
+            self.add(guard._replace(holder=holder_of(guard)) if isinstance(guard, Slot)
+                     else guard)  # type: ignore[arg-type]
 
     def guards(self) -> Guards:
         return Guards((*self.members.values(), *self.classes.values(), *self.others.values()))

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +38,8 @@ from .trace import EvalTrace, Trace, Tracer, context, leaked, running
 from .types import AbstractValue, ShapedArray, high_classes, typeof
 
 __all__ = ["VARIABLES", "Memory", "StageRef", "StageTrace", "StageTracer", "Staged", "captured_by",
-           "clear_memories", "memory_of", "stage", "stage_closed"]
+           "clear_memories", "keeps_traces", "memory_of", "memory_of_object", "stage",
+           "stage_closed"]
 
 _SCALARS = (bool, int, float, complex, np.generic)
 
@@ -106,20 +107,56 @@ _memories: weakref.WeakValueDictionary[int, Memory] = weakref.WeakValueDictionar
 _ATTRIBUTE = "__tanx_staged__"
 
 
+def keeps_traces(fun: Callable) -> bool:
+    """Whether traces of a callable can be kept among its attributes."""
+    members = getattr(fun, "__dict__", None)
+    return type(members) is dict and (
+        isinstance(fun, FunctionType | partial) or "__wrapped__" in members)
+
+
 def memory_of(fun: Callable) -> Memory:
     """The traces of a Python function so far; all wrappers of one function share them.
 
     Partials and objects that wrap a function (``functools.update_wrapper``) have some, too. Other
     objects may be anything, and their attributes are no place for traces: those are traced anew.
     """
-    members = getattr(fun, "__dict__", None)
-    if type(members) is not dict or not (
-            isinstance(fun, FunctionType | partial) or "__wrapped__" in members):
+    if not keeps_traces(fun):
         return Memory()
+    members = fun.__dict__
     memory = members.get(_ATTRIBUTE)
     if memory is None or memory.owner is None or memory.owner() is not fun:
         # functools.wraps hands attributes on to other functions: those get a memory of their own.
         memory = members[_ATTRIBUTE] = Memory(weakref.ref(fun))
+    return memory
+
+
+OBJECTS = 64
+"""Callable objects and methods whose traces are kept; the one that was made first goes first."""
+
+_of_objects: dict[tuple[int, int], tuple[weakref.ref, Callable | None, Memory]] = {}
+
+
+def memory_of_object(fun: Callable) -> Memory:
+    """The traces of a callable object or of a bound method, for as long as the object lives.
+
+    They must not hold the object: ``Memory.owner`` tells which one it is. It is None if nothing
+    is kept: of classes, whose attributes are not watched, and of objects without weak references.
+    """
+    owner, function = (fun.__self__, fun.__func__) if isinstance(fun, MethodType) else (fun, None)
+    if isinstance(owner, type):
+        return Memory()
+    key = id(owner), id(function)
+    known = _of_objects.get(key)
+    if known is not None and known[0]() is owner:
+        return known[2]
+    try:
+        found = weakref.ref(owner, lambda _: _of_objects.pop(key, None))
+    except TypeError:  # an object with __slots__
+        return Memory()
+    memory = Memory(found)
+    _of_objects[key] = found, function, memory
+    while len(_of_objects) > OBJECTS:
+        _of_objects.pop(next(iter(_of_objects)), None)
     return memory
 
 
