@@ -144,6 +144,12 @@ class custom_jvp:
             return out, total
         self.defjvp(jvp)
 
+    def __getattr__(self, name: str):
+        # A function with a rule for vmap is given it through this one: ``f.def_vmap(rule)``.
+        if not name.startswith("def"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.fun, name)
+
     def __get__(self, instance, owner=None):
         return self if instance is None else MethodType(self, instance)
 

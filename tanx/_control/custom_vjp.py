@@ -374,6 +374,12 @@ class custom_vjp:
         """As :meth:`defremat`, where ``bwd`` gives the cotangents and a dict of values to log."""
         self.defremat(fwd, rem, _logged(bwd), generic_batching)
 
+    def __getattr__(self, name: str):
+        # A function with a rule for vmap is given it through this one: ``f.def_vmap(rule)``.
+        if not name.startswith("def"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.fun, name)
+
     def __get__(self, instance, owner=None):
         return self if instance is None else MethodType(self, instance)
 

@@ -169,3 +169,19 @@ def test_the_rule_is_told_which_primals_are_mapped():
     seen.clear()
     np.testing.assert_allclose(tanx.jacfwd(f)(x, 1.0), -jnp.diag(jnp.sin(x)), atol=1e-6)
     assert seen == [(False, False)]
+
+
+@pytest.mark.parametrize("outer", [tanx.custom_jvp, tanx.custom_vjp])
+def test_rules_are_given_through_wrappers(outer):
+    f = outer(tanx.custom_batching.custom_vmap(lambda x: x * 2))
+    f.def_vmap(lambda axis_size, in_batched, x: (x * 3, True))
+    if outer is tanx.custom_jvp:
+        f.defjvp(lambda primals, tangents: (f(*primals), 5 * tangents[0]))
+    else:
+        f.defvjp(lambda x: (f(x), None), lambda _, ct: (5 * ct,))
+    mapped = tanx.jit(tanx.vmap(f))
+    for _ in range(4):
+        assert mapped(jnp.arange(3.0)).tolist() == [0, 3, 6]
+    assert f(1.0) == 2 and tanx.grad(f)(1.0) == 5
+    with pytest.raises(AttributeError, match="no attribute 'rule'"):
+        f.rule  # noqa: B018
