@@ -24,8 +24,7 @@ from ..errors import explain, warn_user
 
 __all__ = ["Array", "Explicit", "Tracer", "as_operand", "beside", "broadcast_to_shape",
            "canonical_shape", "check_arraylike", "common_shape", "convert", "gives_way", "inexact",
-           "is_arraylike",
-           "is_divided", "joint_sharding", "like", "numeric", "plain", "promote",
+           "is_arraylike", "is_divided", "joint_sharding", "like", "numeric", "plain", "promote",
            "promote_dtypes", "promote_inexact", "promote_numeric", "promote_shapes", "refuse_out",
            "refuse_rank_promotion", "staging", "stated", "type_like", "typeof", "wrapped"]
 
