@@ -1,11 +1,11 @@
 """The allocator as native code (see ``native.py``); ``host.py`` says what it does.
 
 A block is a header of 64 bytes and the data. The header has: the next block in the list of its
-class, the class, the capacity, the bytes asked for, where its memory begins, how long that is
-(0: it is malloc's), and whether it has not been used since the system gave it, as zeros.
+class, the class, the capacity, the bytes requested, where its memory begins, how long that is
+(0: it is malloc's), and whether it is still zero-filled memory from the system.
 
-One lock guards the lists and the counts. It is held for some nanoseconds, never around a call of
-the system, and a thread that finds it taken lets other threads run.
+One lock guards the lists and the counters. It is held for some nanoseconds, never during a system
+call, and a thread that finds it taken yields.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ __all__ = ["numpy_calloc", "numpy_free", "numpy_malloc", "numpy_realloc", "pytho
 
 CLASSES = 256
 LISTS = Static(8 * CLASSES)
-"""The first block of each class that is kept."""
+"""The first free block of each class."""
 LOCK = Static(8)
 COUNTS = Static(72)
 (IN_USE, PEAK, ALLOCS, LARGEST, RESERVED, PEAK_RESERVED, CACHED, BOUND, BLOCKS) = range(0, 72, 8)
-"""Where the counts are, in the order of ``host.COUNTS``."""
+"""Where the counters are, in the order of ``host.COUNTS``."""
 COLOUR = Static(8)
-"""How many large blocks there were: they begin at different lines of a page, in turn."""
+"""How many large blocks there were: they begin at different cache lines of a page, in turn."""
 MOST_KEPT = Static(8)
 OBJECTS = Static(32)
 ARRAY_TYPE, NEW_ARRAY, HANDLER, NONE = range(0, 32, 8)
@@ -50,14 +50,14 @@ ARRAY_TYPE, NEW_ARRAY, HANDLER, NONE = range(0, 32, 8)
 
 NEXT, CLASS, CAPACITY, BYTES, BASE, LENGTH, CLEAN = range(0, 56, 8)
 HEADER = 64
-"""Places in a header, and its size."""
+"""Offsets in a header, and its size."""
 
 MOST = 1 << 56
-"""Bytes that are refused without asking the system."""
+"""Sizes from which a request is refused without asking the system."""
 LARGE, HUGE = 1 << 20, 1 << 21
 """Bytes of blocks that are mapped one by one and may have huge pages, and bytes of such a page."""
 COLOURS, LINES, PADDING = 16, 1088, 20480
-"""Places in a page where large blocks begin: how many, how far apart, and room for them."""
+"""Offsets in a page where large blocks begin: how many, how far apart, and space for them."""
 PROTECTION, MAPPING = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 ADVICE = getattr(mmap, "MADV_HUGEPAGE", 0)
 OWNDATA, CARRAY = 0x0004, 0x0001 | 0x0100 | 0x0400  # flags of arrays
@@ -65,7 +65,7 @@ DIMENSIONS, WHOLE = 64, (1 << 63) - 1
 
 
 class _ArrayFields(ctypes.Structure):
-    """The fields behind the head of an ndarray."""
+    """The fields after the head of an ndarray."""
 
     _fields_ = [("data", ctypes.c_void_p), ("nd", ctypes.c_int), ("dimensions", ctypes.c_void_p),
                 ("strides", ctypes.c_void_p), ("base", ctypes.c_void_p), ("descr", ctypes.c_void_p),
@@ -74,7 +74,7 @@ class _ArrayFields(ctypes.Structure):
 
 
 class _DtypeFields(ctypes.Structure):
-    """The fields behind the head of a dtype."""
+    """The fields after the head of a dtype."""
 
     _fields_ = [("typeobj", ctypes.c_void_p), ("kind", ctypes.c_char * 4),
                 ("type_num", ctypes.c_int), ("flags", ctypes.c_uint64),
@@ -102,21 +102,21 @@ def release() -> None:
 
 @inline
 def count(which: int, more: int) -> int:
-    """Add to one of the counts."""
+    """Add to one of the counters."""
     put(COUNTS, which, word(COUNTS, which) + more)
     return word(COUNTS, which)
 
 
 @inline
 def lift(which: int, value: int) -> None:
-    """Make one of the counts as large as a value."""
+    """Raise one of the counters to a value, if it is smaller."""
     if value > word(COUNTS, which):
         put(COUNTS, which, value)
 
 
 @inline
 def pop(kind: int) -> int:
-    """Take the first block of a class off its list; 0 if there is none."""
+    """Pop the first block of a class; 0 if there is none."""
     block = word(LISTS + 8 * kind)
     if block != 0:
         put(LISTS + 8 * kind, 0, word(block, NEXT))
@@ -126,7 +126,7 @@ def pop(kind: int) -> int:
 
 @inline
 def hand_out(block: int, bytes: int) -> None:
-    """Count a block that is handed out."""
+    """Count a block that is allocated."""
     put(block, BYTES, bytes)
     lift(PEAK, count(IN_USE, bytes))
     count(ALLOCS, 1)
@@ -160,7 +160,7 @@ def tanx_alloc(bytes: int) -> int:
 
 
 def new_block(kind: int, capacity: int, bytes: int) -> int:
-    """A block that was not kept."""
+    """Allocate a block, if none was free."""
     block = fresh(capacity)
     if block == 0:
         tanx_trim(0)
@@ -195,9 +195,10 @@ def fresh(capacity: int) -> int:
 def mapped(capacity: int) -> int:
     """A large block.
 
-    It begins at another line of a page than the one before: arrays that are gone through side by
-    side would else compete for the same lines of cache. It is mapped where huge pages may be, and
-    has as many as it fills half or more: to get memory by the usual ones takes ten times as long.
+    It begins at another cache line of a page than the one before: arrays that are accessed together
+    would otherwise compete for the same cache sets. It is mapped where huge pages are possible, and
+    has as many as it fills to half or more: getting memory by ordinary pages takes ten times as
+    long.
     """
     padded = capacity + PADDING
     span = (padded + HUGE - 1) & -HUGE
@@ -217,7 +218,7 @@ def mapped(capacity: int) -> int:
 
 
 def too_much(capacity: int) -> int:
-    """Whether a new block would make all blocks together larger than they may be."""
+    """Whether a new block would exceed the limit on all blocks together."""
     acquire()
     total = word(COUNTS, RESERVED) + capacity
     bound = word(COUNTS, BOUND)
@@ -226,7 +227,7 @@ def too_much(capacity: int) -> int:
 
 
 def tanx_free(data: int) -> None:
-    """Take memory back, and keep it for the next request of its class."""
+    """Free memory, and keep it for the next request of its class."""
     if data == 0:
         return
     block = data - HEADER
@@ -245,7 +246,7 @@ def tanx_free(data: int) -> None:
 
 
 def tanx_trim(keep: int) -> None:
-    """Give kept blocks back to the system until at most so many bytes are kept."""
+    """Return free blocks to the system until at most so many bytes are kept."""
     kind = CLASSES - 1
     while kind >= 0:
         acquire()
@@ -266,27 +267,29 @@ def tanx_trim(keep: int) -> None:
 
 
 def tanx_limit(bound: int, kept: int) -> None:
-    """Set the limit of bytes in all blocks, and in free blocks that are kept."""
+    """Set the limit of bytes in all blocks, and of bytes in free blocks."""
     put(COUNTS, BOUND, bound)
     put(MOST_KEPT, 0, kept)
 
 
 def tanx_statistics(out: int) -> None:
-    """Write all counts."""
+    """Write all counters."""
     acquire()
     C.memcpy(out, COUNTS, 72)
     release()
 
 
 def tanx_forked() -> None:
-    """In the child of a fork: who held the lock is not there. Lists are whole at every moment."""
+    """In the child of a fork: the holder of the lock does not exist. Lists are always
+    consistent."""
     put(LOCK, 0, 0)
 
 
 def python_count(self: int, args: int, given: int) -> int:
-    """The Python function count(bytes): count memory that came from elsewhere, or goes.
+    """The Python function count(bytes): count memory that was allocated elsewhere, or freed
+    (negative).
 
-    Tells how much is in use.
+    Returns the bytes in use.
     """
     bytes = number(args, 0)
     acquire()
@@ -300,12 +303,12 @@ def python_count(self: int, args: int, given: int) -> int:
 
 
 def numpy_malloc(context: int, bytes: int) -> int:
-    """Memory for an array of NumPy's."""
+    """Allocate memory for a NumPy array."""
     return tanx_alloc(bytes)
 
 
 def numpy_calloc(context: int, items: int, size: int) -> int:
-    """Memory for items that are zero."""
+    """Allocate memory for items, filled with zeros."""
     if size != 0 and (items < 0 or size < 0 or items > WHOLE // size):
         return 0
     data = tanx_alloc(items * size)
@@ -315,7 +318,7 @@ def numpy_calloc(context: int, items: int, size: int) -> int:
 
 
 def numpy_realloc(context: int, data: int, bytes: int) -> int:
-    """Memory of another size with the same elements."""
+    """Reallocate memory, keeping its elements."""
     if data == 0:
         return tanx_alloc(bytes)
     capacity = word(data - HEADER, CAPACITY)
@@ -329,7 +332,7 @@ def numpy_realloc(context: int, data: int, bytes: int) -> int:
 
 
 def numpy_free(context: int, data: int, bytes: int) -> None:
-    """Give memory of an array back."""
+    """Free memory of an array."""
     tanx_free(data)
 
 
@@ -337,7 +340,7 @@ def numpy_free(context: int, data: int, bytes: int) -> None:
 
 
 def tanx_setup(array_type: int, new_array: int, handler: int, none: int) -> None:
-    """Tell where the objects are that new arrays need."""
+    """Set the objects that new arrays need."""
     put(OBJECTS, ARRAY_TYPE, array_type)
     put(OBJECTS, NEW_ARRAY, new_array)
     put(OBJECTS, HANDLER, handler)
@@ -345,7 +348,7 @@ def tanx_setup(array_type: int, new_array: int, handler: int, none: int) -> None
 
 
 def tanx_array(dtype: int, ndim: int, shape: int) -> int:
-    """A new ndarray over a block; 0 with an error of Python's if there is no memory."""
+    """A new ndarray over a block; 0 with a Python error if there is no memory."""
     bytes = word(dtype, ITEMSIZE)
     i = 0
     while i < ndim:
@@ -396,8 +399,7 @@ def refused() -> int:
 def python_run(self: int, args: int, given: int) -> int:
     """The Python function run(program, arena, *arrays): call a program.
 
-    It is called with the addresses of arrays and of an arena of so many bytes; the GIL is released
-    meanwhile.
+    It gets the addresses of arrays and of an arena of so many bytes; the GIL is released meanwhile.
     """
     places = stack(8 * given)
     arrays = given - 2

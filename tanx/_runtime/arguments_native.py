@@ -7,7 +7,7 @@ from .native import C, put, word
 __all__ = ["addresses", "number"]
 
 DATA = object.__basicsize__
-"""Where a NumPy array has the address of its data."""
+"""The offset of the address of a NumPy array's data."""
 
 
 def number(args: int, i: int) -> int:

@@ -1,7 +1,7 @@
-"""Whether this process may load code of its own; where it may not, tier 0 runs all programs.
+"""Whether this process may load native code; otherwise tier 0 runs all programs.
 
-The option ``tanx_native_code`` switches native code off. There is none to begin with on systems
-whose memory cannot be executed or whose object code is not known here: that is said once.
+The option ``tanx_native_code`` turns native code off. It does not exist on systems that do not
+allow executable memory or whose object format is not supported: a warning says so once.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from ..errors import explain
 __all__ = ["hindrance", "is_native", "need_native", "no_native"]
 
 TESTED = {"linux": ("x86_64", "amd64", "aarch64", "arm64")}
-"""Systems that tests run on, and their processors."""
+"""Systems that are tested, and their processors."""
 UNTESTED = {"darwin": ("arm64",)}
-"""Those for which all is written, but has never been run."""
+"""Systems for which the code is written, but untested."""
 
 
 def is_native() -> bool:
-    """Whether programs become native code."""
+    """Whether programs are compiled to native code."""
     return native_code.value and _said() is None
 
 
 def need_native(what: str) -> None:
-    """Raise an error if there is no native code, for what cannot do without."""
+    """Raise an error if there is no native code, for features that need it."""
     reason = _said() if native_code.value else "the option tanx_native_code is off"
     if reason is not None:
         raise no_native(what, reason)
 
 
 def no_native(what: str, reason: str) -> NotImplementedError:
-    """The error of what cannot do without native code."""
+    """The error of a feature that needs native code."""
     return NotImplementedError(explain(what, "it takes native code.", f"there is none: {reason}"))
 
 

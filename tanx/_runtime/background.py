@@ -1,9 +1,9 @@
-"""Work in the background: programs that run while Python goes on.
+"""Work in the background: programs that run while Python continues.
 
-Each thread of Python that starts long work has a queue of its own, and a native thread that goes
-through it in order, without the GIL. Addresses are fixed when work is submitted, so work may read
-what earlier work of the same queue is going to write. A thread that waits for queued work runs
-that work itself: ``f(x).block_until_ready()`` hands nothing to another thread.
+Each Python thread that starts long work has its own queue, and a native thread that processes it in
+order, without the GIL. Addresses are fixed when work is submitted, so work may read what earlier
+work of the same queue will write. A thread that waits for queued work runs that work itself:
+``f(x).block_until_ready()`` hands nothing to another thread.
 
 A job that finds no memory for its temporaries fails, and so does all work that reads its results;
 the error is raised where a thread waits for them, and names the line that started the work.
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
 __all__ = ["Queue", "Work", "barrier", "pending_array", "queue_of_thread"]
 
 MOST_PENDING = 32
-"""Jobs of one thread that may wait; starting another one waits for the oldest."""
+"""Jobs of one thread that may be queued; submitting another one waits for the oldest."""
 
 _PENDING, _DONE, _FAILED = 0, 1, 2  # the state of a job
 
 _WORKER = 3 * 128 + 5 * 8
-"""Where a queue has the thread of its worker."""
+"""The offset of the worker's thread in a queue."""
 
 
 @cache
 def _native() -> dict[str, Callable]:
-    """The functions of queues, as Python calls them."""
+    """The functions of queues, for Python."""
     addresses = permanent(
         f"queues for heads of {object.__basicsize__} bytes", _text,
         {name: address(name) for name in ("tanx_alloc", "tanx_free")}, tidy=True)
@@ -72,9 +72,9 @@ def _text() -> str:
 
 
 class Work:
-    """A program that was submitted: what it reads and writes stays until it is done.
+    """A program that was submitted: what it reads and writes stays alive until it is done.
 
-    It is the event for which the buffers of its results wait.
+    Buffers of its results wait for it.
     """
 
     __slots__ = ("queue", "state", "number", "code", "memory", "parents", "nbytes", "arena",
@@ -86,7 +86,7 @@ class Work:
         self.code: Code | None = code  # until it is finished
         self.memory, self.parents = memory, parents
         self.number = 0
-        self.state = (ctypes.c_int64 * 3)(_PENDING)  # and when it began and ended
+        self.state = (ctypes.c_int64 * 3)(_PENDING)  # then when it began and ended
         self.source: SourceInfo = user_source()
         self.error: BaseException | None = None
 
@@ -95,23 +95,23 @@ class Work:
         return self.state[0] != _PENDING
 
     def wait(self) -> None:
-        """Return when the work is done; raises what went wrong on the way."""
+        """Return when the work is done; raises its error, if it failed."""
         if self.code is not None:
             self.queue.wait(self.number)
         if self.error is not None:
             raise self.error.with_traceback(None)
 
     def holds(self, owner: object) -> int:
-        """How many references to the owner of memory belong to work that is pending."""
+        """How many references to the owner of memory belong to pending work."""
         return self.queue.holds(owner)
 
     @property
     def moments(self) -> tuple[int, int]:
-        """When the work began and ended, by ``perf_counter_ns``; only if it is done."""
+        """When the work began and ended, by ``perf_counter_ns``; only after it is done."""
         return self.state[1], self.state[2]
 
     def finish(self) -> None:
-        """Let go of everything but the outcome; called once, in the order of the queue."""
+        """Release everything but the outcome; called once, in the order of the queue."""
         if self.error is not None:  # it was to be stopped
             stop.spare(self)
         if self.state[0] == _FAILED:
@@ -122,7 +122,7 @@ class Work:
 
 
 def pending_array(work: Work, data: np.ndarray, aval: ShapedArray) -> Array:
-    """An array whose data work is going to write."""
+    """An array whose data pending work will write."""
     return Array._of_buffers((Buffer.of_host(data, host_device(), work),), aval)
 
 
@@ -135,20 +135,20 @@ class Queue:
         if not self.address:
             raise MemoryError
         self.records: deque[Work] = deque()
-        self.nbytes = 0  # that pending work is going to write
+        self.nbytes = 0  # that pending work will write
         self.lock = threading.RLock()
         _queues.add(self)
 
     @property
     def worker(self) -> int:
-        """The thread that goes through the queue, or 0."""
+        """The thread that processes the queue, or 0."""
         return ctypes.c_int64.from_address(self.address + _WORKER).value
 
     def submit(self, code: Code, arena: int, memory: list[np.ndarray], parents: Iterable[Work],
                nbytes: int) -> Work:
         """Start a program; ``parents`` is the work whose results it reads.
 
-        ``nbytes`` is what it writes. Waits first where too much is waiting already.
+        ``nbytes`` is what it writes. Waits first if too much is pending already.
         """
         while self.records and (len(self.records) >= MOST_PENDING
                                 or self.nbytes + nbytes > _most_bytes()):
@@ -162,15 +162,15 @@ class Queue:
         return work
 
     def holds(self, owner: object) -> int:
-        """How often work that is pending refers to an array."""
+        """How often pending work refers to an array."""
         with self.lock:
             return sum(array is owner for work in self.records for array in work.memory)
 
     def wait(self, number: int) -> None:
         """Return when the job of that number is done, and so all before it.
 
-        Who waits may run jobs. Ctrl-C while a job runs, here or by the worker, ends it and all that
-        is waiting: waiting for it raises an error from then on.
+        The waiting thread may run jobs. Ctrl-C while a job runs, here or in the worker, ends it and
+        all pending jobs: waiting for them raises an error from then on.
         """
         thread = threading.get_ident()
         before, _helping[thread] = _helping.get(thread), self
@@ -185,7 +185,7 @@ class Queue:
         stop.settle()
 
     def give_up(self, error: BaseException) -> None:
-        """Let all jobs fail that are not done."""
+        """Fail all jobs that are not done."""
         with self.lock:
             for work in self.records:
                 if not work.done and work.error is None:
@@ -200,7 +200,7 @@ class Queue:
             return next((work.error for work in self.records if not work.done), None)
 
     def fail_running(self, error: BaseException) -> None:
-        """Let the job fail that is running."""
+        """Fail the running job."""
         with self.lock:
             work = next((work for work in self.records if not work.done), None)
             if work is not None and work.error is None:
@@ -208,7 +208,7 @@ class Queue:
                 stop.doom(work)
 
     def reap(self) -> None:
-        """Let go of what finished work has held."""
+        """Release what finished work has held."""
         with self.lock:
             while self.records and self.records[0].done:
                 work = self.records.popleft()
@@ -260,7 +260,7 @@ def _queue_in(thread: int) -> Queue | None:
 
 
 def _fails(thread: int, error: BaseException) -> bool:
-    """Whether what runs in a thread is a job, which fails then."""
+    """Whether a thread runs a job, which then fails."""
     queue = _queue_in(thread)
     if queue is not None:
         queue.fail_running(error)

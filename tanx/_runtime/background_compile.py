@@ -1,8 +1,8 @@
 """Compiling in the background: ``jit(f, background=True)``.
 
-The first call of a signature has its program compiled in the thread of ``idle_work.py``. Calls that
-come before the code is there run on tier 0, by the rules that evaluate primitives, and give the
-same results to rounding. Programs with long loops, which would take too long there, wait for it.
+The first call of a signature lets the thread of ``idle_work.py`` compile its program. Calls before
+the code is ready run on tier 0, by the rules that evaluate primitives, and give the same results up
+to rounding. Programs with long loops, which would be too slow there, wait for it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_STEPS = 10_000
 
 
 class _Compilation:
-    """A program on its way."""
+    """A program being compiled."""
 
     __slots__ = ("started", "done", "error")
 
@@ -60,10 +60,10 @@ class _Compilation:
 
 def run_meanwhile(closed: ClosedJaxpr, donated: tuple[bool, ...],
                   operands: list[Array]) -> list[Array] | None:
-    """The results of a program whose code is not there yet; None if it is.
+    """The results of a program whose code is not ready yet; None if it is.
 
-    The first call has the code made, after it has run: it is the one with the least to share the
-    processor for. Raises what went wrong in making it.
+    The first call starts compiling after it has run, so that it does not share the processor.
+    Raises the error of the compilation.
     """
     if not is_native():
         return None
@@ -84,7 +84,7 @@ def run_meanwhile(closed: ClosedJaxpr, donated: tuple[bool, ...],
 
 
 def _steps(jaxpr: Jaxpr) -> float:
-    """How many operations tier 0 runs for a program, roughly; infinite if only data can tell."""
+    """Roughly how many operations tier 0 runs for a program; infinite if that depends on data."""
     total = 0.0
     for eqn in jaxpr.eqns:
         inner = [_steps(body) for body in jaxprs_in_params(eqn.params)]

@@ -1,12 +1,12 @@
 """Queues of work in the background as native code (see ``native.py``).
 
-A *queue* has a mutex, a condition for its worker and one for threads that wait, the first and the
-last job, how many jobs were submitted, how many are done, whether one is running, the worker's
-thread or 0, and whether the worker must end.
+A *queue* has a mutex, a condition variable for its worker and one for waiting threads, the first
+and the last job, how many jobs were submitted, how many are done, whether one is running, the
+worker's thread or 0, and whether the worker must end.
 
-A *job* has the next job, the program, the size of its arena, where its state is, how many addresses
-there are besides the arena's, and these. Behind the state are the moments at which the job began
-and ended.
+A *job* has the next job, the program, the size of its arena, the address of its state, how many
+addresses there are besides the arena's, and these. After the state are the times at which the job
+began and ended.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["python_submit", "python_wait", "queue_end", "queue_fresh", "queue_ne
 MUTEX, WORK, DONE = 0, 128, 256
 FIRST, LAST, SUBMITTED, COMPLETED, RUNNING, WORKER, ENDED = range(384, 440, 8)
 QUEUE = 512
-"""Places in a queue, and its size, in bytes."""
+"""Offsets in a queue, and its size, in bytes."""
 NEXT, PROGRAM, ARENA, STATE, COUNT, ADDRESSES = range(0, 48, 8)
-"""Places in a job."""
+"""Offsets in a job."""
 BEGAN_AT, ENDED_AT = 8, 16
-"""Places behind a state."""
+"""Offsets after a state."""
 SUCCESS, FAILURE = 1, 2
 """States of a job that is done."""
 CLOCK, SETMASK, SIGNALS = time.CLOCK_MONOTONIC, int(signal.SIG_SETMASK), 128
@@ -42,7 +42,7 @@ def queue_new() -> int:
 
 
 def queue_fresh(queue: int) -> None:
-    """Make a queue one without a worker: at the start, and in the child of a fork."""
+    """Initialize a queue without a worker: at the start, and in the child of a fork."""
     C.pthread_mutex_init(queue + MUTEX, 0)
     C.pthread_cond_init(queue + WORK, 0)
     C.pthread_cond_init(queue + DONE, 0)
@@ -51,7 +51,7 @@ def queue_fresh(queue: int) -> None:
 
 
 def queue_end(queue: int) -> None:
-    """Give up a queue whose jobs are done."""
+    """Free a queue whose jobs are done."""
     C.pthread_mutex_lock(queue + MUTEX)
     worker_thread = word(queue, WORKER)
     put(queue, ENDED, 1)
@@ -62,7 +62,7 @@ def queue_end(queue: int) -> None:
 
 
 def moment(into: int) -> None:
-    """Write the nanoseconds of the clock that never goes back, Python's ``perf_counter_ns``."""
+    """Write the nanoseconds of the monotonic clock, Python's ``perf_counter_ns``."""
     now = stack(16)
     C.clock_gettime(CLOCK, now)
     put(into, 0, word(now) * 1000000000 + word(now, 8))
@@ -111,7 +111,8 @@ def worker(queue: int) -> int:
 
 
 def hire(queue: int) -> None:
-    """Start the worker. It takes no signals: Python takes them. Without it, who waits works."""
+    """Start the worker. It blocks signals, which Python handles. Without it, waiting threads
+    work."""
     thread = stack(8)
     blocked = stack(SIGNALS)
     before = stack(SIGNALS)

@@ -1,9 +1,9 @@
 """Calls of plain C functions: from the addresses of buffers to the parameters of the function.
 
-For each signature there is a native function, made when it is first met, that takes the parameters
-from a job (see ``foreign_native.py``) and calls: sizes come from the job, arrays are passed by
-their addresses, scalars by their values. A function that takes and returns scalars only is called
-once for each element.
+Each signature has a native function, generated at its first use, that takes the parameters from a
+job (see ``foreign_native.py``) and calls: sizes come from the job, arrays are passed by their
+addresses, scalars by their values. A function that only takes and returns scalars is called once
+for each element.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BY_VALUE = {
     "float32": "float", "float64": "double", "bool": "i8 zeroext", "int8": "i8 signext",
     "int16": "i16 signext", "int32": "i32 signext", "int64": "i64", "uint8": "i8 zeroext",
     "uint16": "i16 zeroext", "uint32": "i32 zeroext", "uint64": "i64"}
-"""How numbers are passed that are no arrays."""
+"""How numbers that are not arrays are passed."""
 
 CODE, MESSAGE = "int", "char *"
 """The results by which a function may report an error: a number or a text; 0 means no error."""
@@ -32,7 +32,7 @@ class Parameter(NamedTuple):
     """A parameter: a size, an array by its address, or a number by its value.
 
     ``number`` counts arrays and numbers, results first. ``dims`` are names and numbers; the first
-    may be "...", for any number of dimensions. The size of that is how many elements these have.
+    may be "...", for any number of dimensions, whose size is the number of their elements.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class CFunction(NamedTuple):
     """A C function: the key of its address, and its parameters, those of its results last.
 
     ``results`` is how many of these there are. ``returns`` is "void", :data:`CODE`,
-    :data:`MESSAGE`, or a dtype: such a function takes numbers only, and gives an element of the
+    :data:`MESSAGE`, or a dtype: such a function takes only numbers, and returns an element of the
     result.
     """
 
@@ -62,11 +62,11 @@ class CFunction(NamedTuple):
 
 
 known_functions: dict[Any, tuple[int, Any]] = {}
-"""The addresses of C functions by their keys, and what keeps them there."""
+"""The addresses of C functions by their keys, and the objects that keep them alive."""
 
 
 def sizes_of(function: CFunction, shapes: Sequence[Sequence[int]]) -> list[int]:
-    """The values of the sizes among the parameters; how many elements, where it takes numbers."""
+    """The values of the sizes among the parameters; for functions of numbers, the element count."""
     if function.returns in BY_VALUE:
         return [prod(shapes[0])]
     known: dict[str | int, int] = {}
@@ -123,7 +123,7 @@ def _text(signature: Sequence[tuple[str, str, int]], returns: str) -> str:
 
 
 def _call(returns: str, args: str) -> list[str]:
-    """The call of a function of arrays; what it returns may be an error."""
+    """Call a function of arrays; its return value may be an error."""
     if returns == "void":
         return [f"call void %function({args})", "ret i64 0"]
     if returns == CODE:
@@ -138,7 +138,7 @@ def _call(returns: str, args: str) -> list[str]:
 
 
 def _loop(signature: Sequence[tuple[str, str, int]], returns: str) -> list[str]:
-    """The calls of a function of numbers, one for each element."""
+    """Call a function of numbers, once for each element."""
     kind = BY_VALUE[returns].split()[0]
     attribute = " ".join(BY_VALUE[returns].split()[1:])
     loads, args = [], []

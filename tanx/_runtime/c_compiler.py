@@ -21,7 +21,7 @@ def run_compiler(public: str, arguments: Sequence[str], folder: str, *, failure:
     """Run the C compiler on files of a folder, which messages do not name.
 
     ``public`` is the function that needs it. If the compiler reports errors, ``failure`` says what
-    that means for the user; ``hint`` tells what else there is where no compiler is installed.
+    that means for the user; ``hint`` says what else can be done if no compiler is installed.
     """
     done = subprocess.run([*_command(public, hint), *arguments], capture_output=True, text=True,
                           errors="replace", check=False)

@@ -1,7 +1,7 @@
-"""Compiled functions as libraries for C: object code, constants and the pool of threads in a file.
+"""Compiled functions as C libraries: object code, constants and the thread pool in a file.
 
-LLVM makes the object code, of the program as it runs in this process; the C compiler of the machine
-compiles the source around it (``c_source.py``) and links. Nothing of Python is in the library.
+LLVM compiles the program as it runs in this process; the C compiler of the machine compiles the
+source around it (``c_source.py``) and links. The library contains no Python.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ __all__ = ["save_library"]
 
 _PUBLIC = "tanx.stages.Compiled.save"
 _OPTIONS = ("-O2", "-fPIC", "-shared", "-pthread", "-Wl,-z,defs",
-            "-Wl,-z,nodelete")  # threads of the pool may sleep in the library: it stays
+            "-Wl,-z,nodelete")  # threads of the pool may sleep in the library, so it stays loaded
 _INSTRUCTIONS = ("avx", "avx2", "fma", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
-"""Sets of instructions of x86-64 that C compilers can ask the processor about."""
+"""Instruction sets of x86-64 that C compilers can query the processor about."""
 _EXPORTS = "{{ global: {name}; {name}_workspace_bytes; {name}_set_num_threads; local: *; }};\n"
 
 
@@ -42,8 +42,8 @@ def save_library(module: Module, name: str, paths: Sequence[str], results: Seque
                  library: str, header: str | None, link: Sequence[str]) -> None:
     """Write a program as a library, and its header.
 
-    ``paths`` and ``results`` are what Python calls arguments and results; ``link`` are options for
-    the linker.
+    ``paths`` and ``results`` are the Python names of arguments and results; ``link`` are options
+    for the linker.
     """
     from .._compiler.emit.cpu.module import assemble, generate
     from .._compiler.kernels.gemm.micro import kernel_text
@@ -87,7 +87,7 @@ def save_library(module: Module, name: str, paths: Sequence[str], results: Seque
 
 
 def _instructions() -> list[str]:
-    """The sets of instructions that code for this processor may use, and not all others have."""
+    """The instruction sets that code for this processor may use, and not all processors have."""
     from .._compiler.machine import host
     features = host().features.split(",")
     return [name for name in _INSTRUCTIONS if f"+{name}" in features]
@@ -126,7 +126,7 @@ def _check_calls(generated: Generated, link: Sequence[str]) -> None:
 
 
 def _constants(constants: Sequence[Any]) -> tuple[bytes, list[int]]:
-    """The data of constants, one after the other, and where each begins."""
+    """The data of constants, concatenated, and the offset of each."""
     data, starts = bytearray(), []
     for constant in constants:
         starts.append(len(data))
@@ -160,7 +160,7 @@ def _entry(module: Module, name: str, paths: Sequence[str], results: Sequence[st
 
 
 def _replace(path: str, content: bytes, mode: int) -> None:
-    """Write a file in one step: a process that has the old one in memory keeps it."""
+    """Write a file atomically: a process that has loaded the old one keeps it."""
     temporary = f"{path}.{os.getpid()}.new"
     try:
         with open(temporary, "wb") as file:

@@ -1,7 +1,7 @@
 """The C text of a saved function: its header, and the source around the compiled program.
 
-The source holds what the runtime does for a program in a process with Python: it gives the program
-its constants and its temporaries, starts the threads, and calls routines of LAPACK.
+The source does what the runtime does for a program in a Python process: it passes constants and
+temporaries to the program, starts the threads, and calls LAPACK routines.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ALIGNMENT", "Entry", "Parameter", "header_text", "identifier", "source_text"]
 
 ALIGNMENT = 64
-"""Bytes to which constants and the workspace are aligned."""
+"""Alignment of constants and of the workspace, in bytes."""
 
 _KEYWORDS = frozenset("""
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const
@@ -372,7 +372,7 @@ HIDDEN void {symbol}(void *context, char **b)
 
 
 def _lapack_call(symbol: str, call: Extern) -> str:
-    """The C function for a call of LAPACK; ``lapack_native.py`` has what it does in words."""
+    """The C function for a LAPACK call; ``lapack_native.py`` describes it."""
     params = dict(call.params)
     buffers, results = (*call.outputs, *call.inputs), len(call.outputs)
     sizes = [prod(b.shape) * b.dtype.itemsize for b in buffers]

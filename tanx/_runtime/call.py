@@ -1,9 +1,9 @@
 """The call of a jitted function, as native code: guards, memory, run, results.
 
-The files ``call*.py`` are translated by ``native.py``. A jitted function holds a tuple of
-*entries*, one for each signature that was met. An entry is a tuple whose first item is a ``bytes``
-of words, written by ``entries.py``, and whose others are what the words refer to. The words are a
-header, and then what :func:`attempt` reads from front to back, a *cursor* going along:
+``native.py`` translates the files ``call*.py``. A jitted function holds a tuple of *entries*, one
+for each signature. An entry is a tuple whose first item is a ``bytes`` of words, written by
+``entries.py``; the other items are the objects that the words refer to. The words are a header, and
+then what :func:`attempt` reads from front to back with a *cursor*:
 
     the static arguments: for each its position, its type, its value
     the guards: see ``call_guards.py``
@@ -11,18 +11,18 @@ header, and then what :func:`attempt` reads from front to back, a *cursor* going
     the other arguments in the order of leaves: for each its position and the *codes* of its tree
     the outputs: for each the number of the argument whose memory it takes, or -1 and its form: the
         descriptor (NumPy's), the number of dimensions, the dimensions
-    the results that are not arguments as they came: for each its place among those made, its type,
-        its device or sharding or None, and what has its data: an output, a constant, an argument
-        whose data it shares in the same shape or in another one, or an argument to be copied
+    the results that are not unchanged arguments: for each its position among those created, its
+        type, its device or sharding or None, and where its data comes from: an output, a constant,
+        an argument whose data it shares in the same shape or in another one, or one to be copied
     the codes of the tree of results
 
-Codes say what a tree is, node by node; the same codes tell what to expect and what to make. Entries
-never change. Nothing here raises but what the program does: if an argument is not what an entry
-expects, or an error comes up, the call goes to the method ``__call__``, which says what is wrong.
+Codes describe a tree, node by node; the same codes say what to expect and what to build. Entries
+never change. Nothing here raises except the program itself: if an argument does not match an entry,
+or an error occurs, the call goes to the method ``__call__``, which explains what is wrong.
 
-A call has a *frame*: a few words, the addresses that the program takes, what the call holds (for
-each argument its array), arrays whose data ends with the call, and the program's temporaries where
-they are small.
+A call has a *frame*: a few words, the addresses that the program takes, the objects that the call
+holds (the array of each argument), arrays whose data ends with the call, and the program's
+temporaries if they are small.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def vectorcall(self: int, args: int, flagged: int, names: int) -> int:
 
 
 def search(self: int, entries: int, key: int, args: int, count: int, names: int) -> int:
-    """Try the entry that fitted last, then the others."""
+    """Try the entry that matched last, then the others."""
     total = word(entries, SIZE)
     latest = word(self, LATEST)
     if latest < total:
@@ -103,7 +103,7 @@ def slow(self: int, args: int, flagged: int, names: int) -> int:
 
 
 def attempt(words: int, key: int, args: int, count: int, names: int) -> int:
-    """The result of a call by the program of an entry, or MISS where the arguments do not fit."""
+    """The result of a call by the program of an entry, or MISS if the arguments do not match."""
     entry = words + BYTES
     if word(entry, KEY) != key or word(entry, COUNT) != count:
         return MISS
@@ -126,7 +126,7 @@ def attempt(words: int, key: int, args: int, count: int, names: int) -> int:
 
 
 def same_names(expected: int, names: int) -> int:
-    """Whether the keywords of a call are those expected, in the same order."""
+    """Whether the keywords of a call are the expected ones, in the same order."""
     if expected == 0 or names == 0:
         return 0
     total = word(expected, SIZE)
@@ -144,7 +144,7 @@ def same_names(expected: int, names: int) -> int:
 
 
 def same_statics(entry: int, args: int) -> int:
-    """Whether the static arguments are equal to those expected, and of the same types."""
+    """Whether the static arguments have the expected types and equal values."""
     item = entry + HEADER
     i = 0
     while i < word(entry, STATICS):
@@ -156,7 +156,7 @@ def same_statics(entry: int, args: int) -> int:
 
 
 def in_frame(entry: int, args: int, frame: int) -> int:
-    """As ``attempt``, for what comes after the static arguments; leaves nothing held."""
+    """As ``attempt``, for the words after the static arguments; releases everything it holds."""
     constants = word(entry, CONSTANTS)
     cursor = entry + HEADER + 24 * word(entry, STATICS) + word(entry, GUARDS)
     copy_words(frame + ADDRESSES, cursor, constants)
@@ -202,7 +202,7 @@ def may_end(entry: int, frame: int) -> int:
 
 
 def end(entry: int, frame: int) -> None:
-    """Take the data from arrays; they are deleted."""
+    """Take the data from arrays, which are deleted."""
     x = frame + word(entry, ENDED_AT)
     while x < word(frame, END):
         buffer = word(word(x), BUFFER)
@@ -216,7 +216,7 @@ def end(entry: int, frame: int) -> None:
 
 
 def run(entry: int, frame: int) -> int:
-    """Run the program and make the results; 0 where there is no memory."""
+    """Run the program and create the results; 0 if there is no memory."""
     arena = word(entry, ARENA)
     memory = frame + word(entry, ARENA_AT)
     if arena != 0:
@@ -247,7 +247,7 @@ def run(entry: int, frame: int) -> int:
 
 
 def note_results(entry: int, frame: int) -> int:
-    """Let large results remember the line of the call; 0 where Python raised, as at Ctrl-C."""
+    """Record the line of the call for large results; 0 if Python raised, as on Ctrl-C."""
     made = word(frame, MADE_LIST)
     count = word(entry, MADE)
     arrays = C.PyTuple_New(count)

@@ -1,6 +1,6 @@
-"""The arguments of a native call: compared with the codes of an entry, their data taken.
+"""The arguments of a native call: compare them with the codes of an entry, and take their data.
 
-Translated with ``call.py``, which tells of entries and frames.
+Translated with ``call.py``, which describes entries and frames.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ __all__ = ["take_arguments"]
 
 
 def take_arguments(frame: int, args: int, count: int) -> int:
-    """Take the data of all arguments, if they are what the codes expect."""
+    """Take the data of all arguments, if they match the codes."""
     i = 0
     while i < count:
         position = following(frame)
@@ -22,7 +22,7 @@ def take_arguments(frame: int, args: int, count: int) -> int:
 
 
 def take(frame: int, x: int) -> int:
-    """Take the data of the leaves of ``x``, if it is what the codes at the cursor expect."""
+    """Take the data of the leaves of ``x``, if it matches the codes at the cursor."""
     code = following(frame)
     if code == ARRAY:
         return take_array(frame, x)
@@ -98,7 +98,7 @@ def take_ndarray(frame: int, x: int) -> int:
         return 0
     if word(code) == word(code, 8) and usable(x):
         return give(frame, word(x, DATA), x)
-    C.Py_IncRef(word(code))  # for the array, which takes it over
+    C.Py_IncRef(word(code))  # for the array, which takes ownership
     converted = C.PyArray_FromArray(x, word(code), FORCED)
     if converted == 0:
         C.PyErr_Clear()
@@ -109,7 +109,7 @@ def take_ndarray(frame: int, x: int) -> int:
 
 
 def same_form(x: int, code: int) -> int:
-    """Whether a NumPy array has the dtype and the shape that a code has."""
+    """Whether a NumPy array has the dtype and the shape of a code."""
     ndim = word(code, 8)
     if word(x, DESCR) != word(code) or int32(x, NDIM) != ndim:
         return 0
@@ -144,7 +144,7 @@ def take_object(frame: int, x: int) -> int:
 
 
 def take_number(frame: int, code: int, x: int) -> int:
-    """Write a number of Python, or a scalar of NumPy, where the program can read it."""
+    """Write a Python number, or a NumPy scalar, where the program can read it."""
     kind = word(x, TYPE)
     place = word(frame, NUMBER)
     put(frame, NUMBER, place + 16)
@@ -152,7 +152,7 @@ def take_number(frame: int, code: int, x: int) -> int:
         if kind != following(frame):
             return 0
         C.PyArray_ScalarAsCtype(x, place)
-        doubles = following(frame)  # those of them that are wanted as floats
+        doubles = following(frame)  # those that are wanted as floats
         if doubles > 0:
             narrow(place, place)
         if doubles > 1:
@@ -199,7 +199,7 @@ def take_int(frame: int, code: int, x: int, place: int) -> int:
 
 @inline
 def take_child(frame: int, x: int) -> int:
-    """Take what a container has, holding it: a custom node below may change the container."""
+    """Take the contents of a container, holding it: a custom node below may change it."""
     C.Py_IncRef(x)
     fits = take(frame, x)
     C.Py_DecRef(x)

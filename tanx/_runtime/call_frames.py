@@ -1,9 +1,9 @@
 """Call frames of XLA's typed interface for foreign functions, in memory.
 
-The layout is a public one, version 0 of ``XLA_FFI_CallFrame``: libraries that were compiled for JAX
-find here what they expect. A frame refers to buffers, which differ from call to call, and to
-attributes, which do not. :class:`Template` has the frame of one call of a program without the
-addresses of its buffers; ``foreign_native.py`` fills in those.
+The layout is public, version 0 of ``XLA_FFI_CallFrame``, which libraries compiled for JAX expect. A
+frame refers to buffers, which differ from call to call, and to attributes, which do not.
+:class:`Template` has the frame of one call in a program without the addresses of its buffers;
+``foreign_native.py`` fills these in.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["DATA_TYPES", "ERROR_CODES", "Attribute", "Template", "api_table", "e
            "encoded"]
 
 VERSION = 0, 5
-"""The version of the interface, as its header counts."""
+"""The version of the interface, as counted by its header."""
 
 DATA_TYPES = {
     "bool": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint8": 6, "uint16": 7, "uint32": 8,
@@ -90,7 +90,7 @@ class _Array(ctypes.Structure):
 
 
 def api_table(functions: Sequence[int]) -> int:
-    """The address of ``XLA_FFI_Api`` with these functions; the process keeps it."""
+    """The address of ``XLA_FFI_Api`` with these functions, which lives as long as the process."""
     version = _Version(ctypes.sizeof(_Version), None, *VERSION)
     count = len(functions)
 
@@ -129,13 +129,13 @@ def encoded(name: str, value: Any) -> Attribute:
 
 
 class _Keeper:
-    """Makes structures that live as long as this object."""
+    """Creates structures that live as long as this object."""
 
     def __init__(self) -> None:
         self.kept: list[Any] = []
 
     def keep(self, thing: Any) -> int:
-        """The address of something of ctypes'."""
+        """The address of a ctypes object."""
         self.kept.append(thing)
         return ctypes.addressof(thing)
 
@@ -144,7 +144,7 @@ class _Keeper:
         return self.keep((kind * max(1, len(numbers)))(*numbers))
 
     def data(self, data: bytes) -> int:
-        """The address of bytes, aligned for any number, with a zero behind them."""
+        """The address of bytes, aligned for any number, with a terminating zero."""
         room = ctypes.create_string_buffer(len(data) + 32)
         start = -(-self.keep(room) // 16) * 16
         ctypes.memmove(start, data, len(data))
@@ -186,8 +186,8 @@ class Template:
     """The frame of a call without the addresses of buffers.
 
     ``data`` has the frame, then pointers to the buffers, then the buffers, operands first.
-    ``moves`` are pairs of places in it: of a pointer, and of what it points to. ``places`` are
-    where the addresses of data belong, of results first. It must live as long as its data is used.
+    ``moves`` are pairs of offsets in it: of a pointer, and of its target. ``places`` are the
+    offsets of addresses of data, results first. It must live as long as its data is used.
     """
 
     def __init__(self, api: int, results: Sequence[tuple[Sequence[int], np.dtype]],

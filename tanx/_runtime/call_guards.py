@@ -1,17 +1,17 @@
-"""Guards of a native call: whether what the trace has read of Python's state is still the same.
+"""Guards of a native call: whether the Python state that the trace has read is unchanged.
 
-Translated with ``call.py``, which tells of entries. The guards of an entry stand behind its static
+Translated with ``call.py``, which describes entries. The guards of an entry come after its static
 arguments, each with a kind and its words:
 
     MEMBERS  whose ``__dict__`` it is or 0; the dict, its version; how many items it has, or -1 if
-             others may come; the number of names; each name and its value, or 0 if it is missing
+             others may be added; the number of names; each name and its value, or 0 if missing
     CLASS    the class, its version
     WORD     an address, the word there
     ITEMS    a list, its length, the items
 
 Versions are those of the last call in which all guards held. A dict gets a new one whenever it
-changes, so for an object that did not change two words are compared. Where anything is not
-identical, Python compares values: see ``_core/guards.py``.
+changes, so two words are compared for an object that did not change. If anything is not identical,
+Python compares values: see ``_core/guards.py``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["guarded"]
 
 @inline
 def guarded(entry: int) -> int:
-    """Whether all guards of an entry hold; asking may run any Python code."""
+    """Whether all guards of an entry hold; comparing may run any Python code."""
     if word(entry, GUARDS) == 0:
         return 1
     if same_words(entry):
@@ -36,15 +36,15 @@ def guarded(entry: int) -> int:
     C.Py_DecRef(held)
     if held != address_of._Py_TrueStruct:
         return 0
-    # Python compares one guard after the other. What has changed meanwhile, by another thread or by
-    # a user's __eq__, may have been compared before: its version must not count as seen.
+    # Python compares one guard after the other. Something that another thread or a user's __eq__
+    # changes meanwhile may already have been compared: its version must not be recorded.
     if mixed_versions(entry) == before:
         renew(entry)
     return 1
 
 
 def same_words(entry: int) -> int:
-    """Whether all that was read is identical."""
+    """Whether everything that was read is identical."""
     at = entry + HEADER + 24 * word(entry, STATICS)
     end = at + word(entry, GUARDS)
     while at < end:
@@ -69,7 +69,7 @@ def same_words(entry: int) -> int:
 
 
 def same_version(at: int) -> int:
-    """Whether a class has the version that it had; one without a version may have changed."""
+    """Whether a class has its recorded version; one without a version may have changed."""
     if not VERSIONED or word(at, 16) == 0:
         return 0
     return int32(word(at, 8), TYPE_VERSION) == word(at, 16)
@@ -118,7 +118,7 @@ def same_items(at: int) -> int:
 
 
 def mixed_versions(entry: int) -> int:
-    """A number that changes with any version of what the guards of an entry watch."""
+    """A number that changes with any version that the guards of an entry watch."""
     at = entry + HEADER + 24 * word(entry, STATICS)
     end = at + word(entry, GUARDS)
     mixed = 0
@@ -138,7 +138,7 @@ def mixed_versions(entry: int) -> int:
 
 
 def renew(entry: int) -> None:
-    """Note the versions for which Python has found that all is well."""
+    """Record the versions for which Python has found that all guards hold."""
     at = entry + HEADER + 24 * word(entry, STATICS)
     end = at + word(entry, GUARDS)
     while at < end:

@@ -1,6 +1,6 @@
 """The results of a native call: memory for outputs, arrays around it, trees of these.
 
-Translated with ``call.py``, which tells of entries and frames.
+Translated with ``call.py``, which describes entries and frames.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ __all__ = ["make", "make_arrays", "make_outputs"]
 
 
 def new_array(frame: int) -> int:
-    """A NumPy array of the form at the cursor; 0 where there is no memory."""
+    """A NumPy array of the form at the cursor; 0 if there is no memory."""
     descr = following(frame)
     ndim = following(frame)
     dims = word(frame, CURSOR)
@@ -20,7 +20,7 @@ def new_array(frame: int) -> int:
 
 
 def make_outputs(entry: int, frame: int) -> int:
-    """Find the arrays that the program writes; 0 where there is no memory."""
+    """Find or allocate the arrays that the program writes; 0 if there is no memory."""
     held = frame + word(entry, HELD_AT)
     outputs = frame + word(entry, OUTPUTS_AT)
     i = 0
@@ -40,7 +40,7 @@ def make_outputs(entry: int, frame: int) -> int:
 
 
 def make_arrays(entry: int, frame: int) -> int:
-    """Wrap the data of results; 0 where there is no memory."""
+    """Wrap the data of results; 0 if there is no memory."""
     i = 0
     while i < word(entry, RESULTS):
         place = following(frame)
@@ -86,7 +86,7 @@ def data_of_result(entry: int, frame: int) -> int:
 
 
 def view(frame: int, data: int) -> int:
-    """The same data in the shape at the cursor; 0 where there is no memory."""
+    """The same data in the shape at the cursor; 0 if there is no memory."""
     ndim = following(frame)
     shape = stack(16)
     put(shape, 0, word(frame, CURSOR))
@@ -96,7 +96,7 @@ def view(frame: int, data: int) -> int:
 
 
 def make(frame: int) -> int:
-    """The tree that the codes at the cursor tell of; 0 where an error came up."""
+    """The tree that the codes at the cursor describe; 0 if an error occurred."""
     code = following(frame)
     if code == LEAF:
         leaf = word(word(frame, MADE_LIST) + 8 * following(frame))
@@ -131,7 +131,7 @@ def make_list(frame: int, count: int) -> int:
 
 
 def filled(frame: int, made: int, items: int, count: int) -> int:
-    """A sequence whose items, at ``items``, are made now; 0 where one of them cannot be."""
+    """A sequence whose items, at ``items``, are built now; 0 if one of them fails."""
     i = 0
     while i < count:
         item = make(frame)

@@ -1,8 +1,8 @@
 """Python functions that programs call: from native code to a function of arrays, and its errors.
 
-Programs that call Python run at once, in the thread that calls them, without its lock; the
-functions take it. What a function raises ends the run: no further function is called, and the
-exception is raised where the program was called, with the user's own frames in its traceback.
+Programs that call Python run synchronously, in the calling thread, without Python's lock; the
+functions take the lock. An exception of a function ends the run: no further function is called, and
+the exception is raised where the program was called, with the user's own frames in its traceback.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["callback", "run_watched"]
 
 
 class _Run:
-    """One run of a program; ``error`` is what a function raised."""
+    """One run of a program; ``error`` is the exception of a function."""
 
     __slots__ = ("error",)
 
@@ -32,17 +32,17 @@ class _Run:
         self.error: BaseException | None = None
 
     def fail(self, error: BaseException) -> None:
-        """Call no further function, and let loops end."""
+        """Call no further function, and end loops."""
         self.error = error
         stop.doom(self)
 
 
 _runs: dict[int, list[_Run]] = {}
-"""The runs in each thread, innermost last: a function may run programs itself."""
+"""The runs in each thread, innermost last: a function may itself run programs."""
 
 
 def run_watched(run: Callable[..., None], *args) -> None:
-    """Run a program that calls Python; raises what the functions it calls raise."""
+    """Run a program that calls Python; raises what the called functions raise."""
     current = _Run()
     thread = threading.get_ident()
     running = _runs.setdefault(thread, [])
@@ -66,13 +66,13 @@ stop.errors_of_threads.append(_error_in)
 
 
 def _run_here() -> _Run:
-    """The run that a function is called by: of this thread, or of the one whose task this is."""
+    """The run that calls a function: of this thread, or of the thread whose task this is."""
     running = _runs.get(threading.get_ident()) or _runs.get(stop.owner.value)
     return running[-1] if running else _Run()
 
 
 def callback(call: Extern) -> tuple[int, int, Any]:
-    """The C function for a call of Python, which copies arrays in and out of memory."""
+    """The C function for a call of Python, which copies arrays from and to memory."""
     function = dict(call.params)["call"]
     views = [_view(buffer) for buffer in (*call.outputs, *call.inputs)]
     results, table = len(call.outputs), ctypes.c_size_t * max(1, len(views))
@@ -96,7 +96,7 @@ def callback(call: Extern) -> tuple[int, int, Any]:
 
 
 def _view(buffer: Buffer) -> Callable[[int], np.ndarray]:
-    """A function that gives the array at an address, of the type of a buffer."""
+    """A function that returns the array at an address, of the type of a buffer."""
     shape, dtype, count = buffer.shape, buffer.dtype, prod(buffer.shape)
     if count == 0:
         return lambda address: np.empty(shape, dtype)

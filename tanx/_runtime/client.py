@@ -1,4 +1,4 @@
-"""The client of a platform: the part of JAX's runtime interface that tanx has."""
+"""The client of a platform: the part of JAX's runtime interface that tanx supports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Client", "CompileOptions", "client_of"]
 
 
 class Client:
-    """The devices of one platform, and what runs on them."""
+    """The devices of one platform, and the programs and arrays on them."""
 
     runtime_type = "tanx"
     is_c_api = False
@@ -52,7 +52,7 @@ class Client:
     host_id = task_id = process_index
 
     def device_from_local_hardware_id(self, local_hardware_id: int) -> Device:
-        """The device of a number."""
+        """The device with a number."""
         return self.devices()[local_hardware_id]
 
     def live_arrays(self) -> list:
@@ -62,7 +62,7 @@ class Client:
     live_buffers = live_arrays
 
     def defragment(self) -> None:
-        """Give unused memory back to the system."""
+        """Return unused memory to the system."""
         from .host import give_back  # late: it takes the allocator
         give_back()
 
@@ -89,7 +89,7 @@ for _method in ("compile", "compile_and_load", "compile_and_load_ifrt_program",
 
 
 class CompileOptions:
-    """How XLA would be told to compile a program for several devices; plain data here."""
+    """Options by which XLA would compile a program for several devices; plain data here."""
 
     def __init__(self, num_replicas: int = 1, num_partitions: int = 1, device_assignment=None,
                  env_option_overrides: dict | None = None):

@@ -1,9 +1,9 @@
 """Memory for code. It is executable or writable, never both at one address.
 
-To map memory for a program, and to make it executable, takes the system a tenth of what it takes to
-load one. So memory for many programs is mapped at a time, and twice: code is written at one place
-and runs at another, without a call of the system. Where that is not allowed, and for code with
-variables, each program has memory of its own.
+Mapping memory for a program and making it executable takes the system a tenth of the time of
+loading one. So memory for many programs is mapped at a time, and twice: code is written at one
+address and runs at another, without a system call. Where that is not allowed, and for code with
+variables, each program has its own memory.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ __all__ = ["Guarded", "Piece", "piece"]
 _ROOM = 1 << 18
 """Bytes that are mapped at a time."""
 _READ_WRITE, _EXECUTE = 1 | 2, 1 | 4
-"""How memory may be used, by POSIX; systems that are not like it import this file as well."""
+"""POSIX protection flags; systems that are not POSIX import this file as well."""
 
 
 class Piece:
-    """Memory of its own: code is written at ``written`` and runs at ``base``."""
+    """Separately mapped memory: code is written at ``written`` and runs at ``base``."""
 
     def __init__(self, size: int):
         self.base = self.written = _map(size, _READ_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self.size = size
 
     def finish(self, executable: int) -> None:
-        """Let so many bytes be executed, and no longer written to."""
+        """Make so many bytes executable and read-only."""
         if _libc().mprotect(self.base, executable, _EXECUTE):
             raise OSError(ctypes.get_errno(), "this system does not let memory be executed.")
         _flush_instructions()(self.base, self.base + executable)
 
     def give_back(self) -> None:
-        """The code is no longer needed."""
+        """Free the memory: the code is no longer needed."""
         _libc().munmap(self.base, self.size)
 
 
@@ -48,9 +48,9 @@ class Guarded(Piece):
     """Memory under the rules of macOS on Apple silicon. Untested.
 
     It is mapped for code (``MAP_JIT``), and a thread may either write to such memory or execute it.
-    So code is written elsewhere and copied at the end: while this thread may write, nothing else
-    must happen in it that would run code, such as the release of an array. Variables behind the
-    code have plain memory.
+    So code is written elsewhere and copied at the end: while this thread may write, nothing that
+    would run code may happen in it, such as the release of an array. Variables after the code have
+    plain memory.
     """
 
     MAP_JIT, MAP_FIXED = 0x800, 0x10
@@ -90,7 +90,7 @@ class _Shared(Piece):
 
 
 class _Room:
-    """Memory for several programs. What was used is not used again before all of it is unmapped."""
+    """Memory for several programs. Freed parts are not reused until all of it is unmapped."""
 
     def __init__(self) -> None:
         file = os.memfd_create("tanx")
@@ -109,15 +109,15 @@ class _Room:
 
 
 class _Rooms:
-    """The region that is being filled; full ones are freed when their last code goes."""
+    """The room that is being filled; full ones are freed when their last code is."""
 
     def __init__(self) -> None:
-        self.lock = new_lock()  # objects that hold pieces may go at any moment, even in here
+        self.lock = new_lock()  # objects that hold pieces may be freed at any moment, even in here
         self.room: _Room | None = None
         self.possible = hasattr(os, "memfd_create")
 
     def take(self, size: int) -> Piece | None:
-        """A part of a room; None where there can be none."""
+        """A part of a room; None if that is not possible."""
         size += -size % mmap.PAGESIZE
         if not self.possible or size > _ROOM // 4:
             return None
@@ -143,7 +143,7 @@ class _Rooms:
                 room.unmap()
 
     def forked(self) -> None:
-        """In a new process, where the memory is still that of the old one."""
+        """In a new process, which still shares the memory of the old one."""
         if self.room is not None:
             self.room.tenants += 1  # it stays
             self.room = None
@@ -173,7 +173,7 @@ def _map(size: int, protection: int, flags: int, file: int = -1, at: int | None 
 
 @cache
 def _libc():
-    """The functions of the C library that hand out memory."""
+    """The functions of the C library that map memory."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
@@ -187,9 +187,9 @@ def _libc():
 
 @cache
 def _flush_instructions() -> Callable[[int, int], object]:
-    """Lets the processor see new code at a range of addresses, where it does not do so by itself.
+    """Makes new code visible to the processor at a range of addresses, where that is not automatic.
 
-    x86-64 does. Linux does it for AArch64 when fresh memory becomes executable, but does not
+    It is on x86-64. Linux does it for AArch64 when fresh memory becomes executable, but does not
     promise it; the function for it is part of GCC's library.
     """
     if os.uname().machine in ("x86_64", "amd64"):

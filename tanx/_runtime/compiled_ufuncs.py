@@ -1,8 +1,8 @@
-"""Functions of numbers for eager code: ufuncs of NumPy's whose loops tanx compiles, once for all.
+"""Elementary functions for eager code: NumPy ufuncs whose loops tanx compiles once.
 
-NumPy's own ``exp`` and the like differ from compiled programs in the last bit, and between
-processors. These are the same everywhere. A loop is compiled when it is first needed, and kept on
-disk; it does not depend on shapes.
+NumPy's own ``exp`` and similar functions differ from compiled programs in the last bit, and between
+processors. These are the same everywhere. A loop is compiled at its first use, and cached on disk;
+it does not depend on shapes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .objects import obstacle
 __all__ = ["element_ufunc"]
 
 _FROM_LOOPS = 1
-"""Where ``PyUFunc_FromFuncAndData`` is in the table of functions that NumPy has for C."""
+"""The index of ``PyUFunc_FromFuncAndData`` in NumPy's table of C functions."""
 _kept: list = []
 """Memory that ufuncs point to; they live as long as the process."""
 
 
 def element_ufunc(name: str, dtype: np.dtype, operands: int) -> np.ufunc | None:
-    """The ufunc of an instruction on one dtype of floats; None where there is no machine code.
+    """The ufunc of an instruction on one float dtype; None if there is no native code.
 
     >>> element_ufunc("exp", np.dtype("float32"), 1)(np.float32([0, 1]))
     array([1.       , 2.7182817], dtype=float32)

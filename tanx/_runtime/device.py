@@ -31,16 +31,16 @@ class Device:
 
     @property
     def client(self) -> Client:
-        """The part of tanx that has the devices of this platform."""
+        """The client that has the devices of this platform."""
         return _client
 
     def memory_stats(self) -> dict[str, int]:
-        """Bytes in use, their peak, the limit, and what else is counted.
+        """Bytes in use, their peak, the limit, and other counters.
 
-        Data of all arrays and temporaries of running programs are in use. Large ones are counted
-        as they come and go, the peak included; for arrays of less than a mebibyte that single
-        operations made, this looks at live arrays. Memory that is kept for the next array of its
-        size is in ``bytes_reserved``, not in ``bytes_in_use``.
+        Data of all arrays and temporaries of running programs count as in use. Large ones are
+        counted when they are allocated and freed, and so is the peak; for arrays of less than a
+        mebibyte that single operations made, this visits live arrays. Memory that is kept for the
+        next array of its size is in ``bytes_reserved``, not in ``bytes_in_use``.
         """
         from .host import statistics  # late: it takes the allocator
         counts, small = statistics(), _small_arrays()
@@ -59,7 +59,7 @@ class Device:
         return [Memory(self, kind) for kind in MEMORIES]
 
     def default_memory(self) -> Memory:
-        """The memory that arrays are in unless told otherwise."""
+        """The memory that holds arrays by default."""
         return Memory(self, "device")
 
     def memory(self, kind: str) -> Memory:
@@ -77,9 +77,9 @@ class Device:
             f"device: {self}"))
 
     def poison_execution(self, launch_id: int, error: str) -> bool:
-        """Let a computation that was started fail; False if no computation has that number.
+        """Fail a computation that was started; False if no computation has that number.
 
-        There never is: work on the CPU has no numbers by which others know it.
+        There never is one: work on the CPU has no public numbers.
         """
         if not isinstance(launch_id, int) or not isinstance(error, str | Exception):
             raise TypeError(explain(
@@ -133,7 +133,7 @@ class Memory:
 
 
 class Client:
-    """The part of tanx that has the devices of a platform."""
+    """The client of a platform: its devices and arrays."""
 
     platform = platform_version = "cpu"
     runtime_type = "tanx"
@@ -170,11 +170,11 @@ _client = Client()
 _cpu = [Device("cpu", 0, "cpu")]
 
 
-_peaks: dict[str, int] = {}  # the largest counts that were told
+_peaks: dict[str, int] = {}  # the largest counts that were reported
 
 
 def _small_arrays() -> int:
-    """Bytes of the data of small arrays that the allocator has not made."""
+    """Bytes of the data of small arrays that the allocator did not allocate."""
     from numpy._core.multiarray import get_handler_name
     owners = {id(buffer.owner): buffer.owner for x in live_arrays() for buffer in buffers_of(x)
               if buffer.view is not None}
@@ -196,7 +196,7 @@ def _numbered(platform: str, number: int) -> Device:
 
 
 def default_device() -> Device:
-    """The device that new arrays go to."""
+    """The device of new arrays."""
     chosen = default_device_flag.value
     if chosen is None:
         return _cpu[0]

@@ -1,14 +1,13 @@
-"""Compiled code across processes: a folder of small files, each known by what it was made from.
+"""Compiled code across processes: a folder of small files, each named by what it was made from.
 
 A name is the hash of everything that the content depends on: the program, the processor, the
-versions of tanx and LLVM. So a file is never out of date, it is only no longer asked for; when the
-folder is full, those go first that have not been used for longest.
+versions of tanx and LLVM. So a file is never out of date, only unused; when the folder is full, the
+least recently used files are deleted.
 
 Nothing in the folder is trusted: a file must belong to this user, be writable by no other, and
-carry its own name and the right checksum, before anything in it is looked at. Whatever is wrong
-with it, it is as if it were not there and the code is compiled again. Files appear whole, by
-renaming, so that any number of processes may share a folder. Where it cannot be written to, tanx
-does without it.
+contain its own name and the right checksum, before its content is used. Otherwise it is ignored and
+the code is compiled again. Files appear atomically, by renaming, so that any number of processes
+may share a folder. If it cannot be written to, tanx works without it.
 """
 
 from __future__ import annotations
@@ -42,15 +41,15 @@ __all__ = ["directory", "is_plain", "key_of", "read", "write"]
 _FORMAT = b"tanx code 2\n"
 _LENGTH = struct.Struct("<Q")
 _SUFFIX = ".tanx"
-_PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # follows no link, waits for no pipe
+_PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # follows no link, blocks on no pipe
 _ABANDONED = 3600.0
-"""Seconds after which a file that was never renamed is abandoned."""
+"""Seconds after which a file that was never renamed counts as abandoned."""
 _RECENT = 600.0
-"""Seconds for which a file counts as just used."""
+"""Seconds for which a file counts as recently used."""
 _WRITES_UNSEEN = 64
-"""Files that this process writes before it looks again what others have."""
+"""Files that this process writes before it scans the folder again."""
 _COUNTED = ".counted"
-"""A file whose time says when some process last looked through the folder."""
+"""A file whose time says when some process last scanned the folder."""
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -67,7 +66,7 @@ def key_of(kind: str, *parts: bytes) -> str:
 
 @cache
 def _surroundings() -> bytes:
-    """Whatever compiled code depends on besides the program."""
+    """Everything that compiled code depends on besides the program."""
     return digest(_FORMAT, __version__.encode(), sys.platform.encode(), sys.version.encode(),
                   *_processor(), *_llvm(), *_sources())
 
@@ -77,7 +76,7 @@ _CPU_FACTS = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags", b"Fe
 
 
 def _processor() -> Iterable[bytes]:
-    """Facts that tell this processor from others, found without LLVM, which loads slowly."""
+    """Facts that identify this processor, found without LLVM, which is slow to load."""
     try:
         with open("/proc/cpuinfo", "rb", buffering=0) as file:
             first, _, _ = file.read(1 << 14).partition(b"\n\n")
@@ -95,7 +94,7 @@ def _processor() -> Iterable[bytes]:
 
 
 def _llvm() -> Iterable[bytes]:
-    """The installed LLVM: the file that holds its version, for importing it takes long."""
+    """The installed LLVM: the file that holds its version, because importing it is slow."""
     for folder in sys.path:
         with contextlib.suppress(OSError), open(os.path.join(folder, "llvmlite", "_version.py"),
                                                 "rb") as file:
@@ -120,7 +119,7 @@ def _sources() -> Iterable[bytes]:
 
 
 def directory() -> str | None:
-    """The folder in use; None where the cache is off."""
+    """The folder in use; None if the cache is off."""
     if not enable_compilation_cache.value:
         return None
     return _folder(compilation_cache_dir.value)
@@ -128,10 +127,10 @@ def directory() -> str | None:
 
 @lru_cache(16)
 def _folder(given: str | None) -> str | None:
-    """The folder that is meant; None where it is one that there cannot be."""
+    """The cache folder, or None if it cannot be created."""
     if given is not None:
         return None if not given or "://" in given else os.path.expanduser(given)
-    # Where programs of this user keep what they can make again.
+    # The usual place for a user's caches.
     home = os.path.expanduser("~")
     if sys.platform == "darwin":
         caches = os.path.join(home, "Library", "Caches")
@@ -141,12 +140,12 @@ def _folder(given: str | None) -> str | None:
 
 
 def read(key: str) -> tuple[Any, bytes] | None:
-    """The facts and the data that were written under a name, if they are as they were written."""
+    """The facts and the data that were stored under a name, if they are intact."""
     content = _read(key)
     if content is None:
         return None
     (size,) = _LENGTH.unpack_from(content)
-    # Unlike a pickle, this makes numbers, texts and tuples, and calls nothing.
+    # Unlike a pickle, this creates only numbers, strings and tuples, and calls nothing.
     return marshal.loads(content[_LENGTH.size:_LENGTH.size + size]), content[_LENGTH.size + size:]
 
 
@@ -163,7 +162,7 @@ def is_plain(facts: Any) -> bool:
 
 
 def write(key: str, facts: Any, data: bytes, seconds: float = 0.0) -> None:
-    """Keep what took so many seconds to make: plain facts, and data."""
+    """Store what took so many seconds to compute: plain facts, and data."""
     text = marshal.dumps(facts)
     content = b"".join((_LENGTH.pack(len(text)), text, data))
     if seconds >= persistent_cache_min_compile_time_secs.value and (
@@ -220,12 +219,12 @@ def _write(key: str, content: bytes) -> None:
 
 
 def _head(key: str, size: int) -> bytes:
-    """The first bytes of a file: what it is, and how long."""
+    """The first bytes of a file: its name, and its length."""
     return b"".join((_FORMAT, bytes.fromhex(key), _LENGTH.pack(size)))
 
 
 def _checked(key: str, whole: bytes) -> bytes | None:
-    """The content of a file if all of it is there and right."""
+    """The content of a file if it is complete and correct."""
     start = len(_head(key, 0)) + SIZE
     content = whole[start:]
     head = _head(key, len(content)) + digest(content)
@@ -236,7 +235,7 @@ _complained: set[str] = set()
 
 
 def _complain(folder: str, error: OSError) -> None:
-    """The cache is a convenience: errors are logged, once a folder, unless they are asked for."""
+    """Log errors, once per folder, unless they are to be raised: the cache is a convenience."""
     if raise_persistent_cache_errors.value:
         raise error
     if folder not in _complained:
@@ -259,7 +258,7 @@ class _Usage:
         self.unseen = 0
 
     def written(self, size: int) -> None:
-        """Make room if there is too much now."""
+        """Delete files if there are too many now."""
         limit = compilation_cache_max_size.value
         if limit < 0:
             return
@@ -273,7 +272,7 @@ class _Usage:
                 self.size, self.unseen = self._make_room(limit), 0
 
     def _was_counted(self) -> bool:
-        """Whether a process has just looked through the folder: of 60,000 files it takes 0.4 s."""
+        """Whether a process has just scanned the folder: for 60,000 files that takes 0.4 s."""
         path = os.path.join(self.folder, _COUNTED)
         with contextlib.suppress(OSError):
             if 0 <= time.time() - os.stat(path, follow_symlinks=False).st_mtime < _RECENT:
@@ -309,7 +308,7 @@ _usages: dict[str, _Usage] = {}
 
 
 def forget() -> None:
-    """Forget which folder is in use and how full it is; both are found out again."""
+    """Forget which folder is in use and how full it is."""
     _folder.cache_clear()
     _usages.clear()
 

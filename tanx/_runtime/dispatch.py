@@ -1,9 +1,9 @@
 """Dispatch: from the arguments of a call to the program that runs it.
 
-Calls of a jitted function go to native code (``call.py``), which knows the signatures that were met
-twice and hands all others to Python. For Python, and for functions of the library, most calls pass
-arrays and numbers by position, and static values: their signature is a tuple of types, made
-without taking pytrees apart, and one seen before leads straight to its program.
+Calls of a jitted function go to native code (``call.py``), which handles the signatures that
+occurred twice and passes all others to Python. In Python, and for functions of the library, most
+calls pass arrays and numbers by position, and static values: their signature is a tuple of types,
+built without flattening pytrees, and a known one leads directly to its program.
 """
 
 from __future__ import annotations
@@ -39,17 +39,18 @@ class Dispatcher:
 
     __slots__ = ("static", "static_names", "make", "ready")
 
-    LIMIT = 256  # signatures remembered; beyond, the oldest is forgotten
+    LIMIT = 256  # cached signatures; beyond, the oldest is dropped
 
     def __init__(self, static: tuple[int, ...] = (), static_names: tuple[str, ...] = (),
                  make: Callable[..., Any] = compiled):
         self.static = frozenset(static)
         self.static_names = frozenset(static_names)
-        self.make = make  # of a jaxpr what runs it: an executable, or a program of tier 0
+        self.make = make  # from a jaxpr to what runs it: an executable, or a program of tier 0
         self.ready: dict[tuple, Ready] = {}
 
     def signature(self, args: tuple, kwargs: dict) -> tuple | None:
-        """The types of arguments and the values of static ones; None where it takes more."""
+        """The types of arguments and the values of static ones; None if the call is more
+        complex."""
         if type(context.trace) is not EvalTrace or strict.value:
             return None
         parts: list = [trace_key()]
@@ -79,7 +80,7 @@ class Dispatcher:
 
     def remember(self, signature: tuple, closed: ClosedJaxpr, out_tree, args: tuple,
                  donated: tuple[bool, ...] = ()) -> Ready:
-        """Keep the program for a signature, made for a call with ``args``."""
+        """Cache the program for a signature, made for a call with ``args``."""
         program = self.make(closed, donated) if donated else self.make(closed)
         if len(self.ready) >= self.LIMIT:
             self.ready.pop(next(iter(self.ready)), None)
@@ -111,7 +112,7 @@ class Ready:
         return self.called(self.run, args)
 
     def called(self, run, args: tuple):
-        """Call the program, or one like it."""
+        """Call the program, or an equivalent one."""
         operands = []
         for i, dtype in zip(self.dynamic, self.dtypes):
             x = args[i]
@@ -124,14 +125,14 @@ class Ready:
 
 
 class Repeated(Ready):
-    """A program of tier 0 some of whose arguments are integers: most often always the same ones.
+    """A program of tier 0 some of whose arguments are integers, which are usually the same ones.
 
-    When they were so some times in a row, what depends on them alone is computed for good.
+    After several calls with the same integers, what depends on them alone is computed once.
     """
 
     __slots__ = ("closed", "last", "times", "special")
 
-    TIMES, TRIES = 3, 8  # calls in a row that make it worth it, and how often it is done
+    TIMES, TRIES = 3, 8  # consecutive calls that make it worthwhile, and how often it is done
 
     def __init__(self, closed: ClosedJaxpr, run, dynamic: list[int], dtypes: list, out_tree: Any):
         super().__init__(run, dynamic, dtypes, out_tree)
@@ -159,26 +160,26 @@ class Repeated(Ready):
 
 
 class NativeCalls:
-    """The signatures of one jitted function that native code knows."""
+    """The signatures of one jitted function that native code handles."""
 
     __slots__ = ("_known", "_lock")
 
     def __init__(self) -> None:
         self._known: dict[tuple, tuple | None] = {}
-        self._lock = new_lock()  # one to be taken again: flattening may call the function
+        self._lock = new_lock()  # reentrant: flattening may call the function
 
     def learn(self, function, call: Call, leaves: list, staged: Staged,
               donated: tuple[bool, ...]) -> None:
-        """Take note of a call of ``function`` that Python takes; make the next like it native.
+        """Record a call of ``function`` that Python handles; make the next like it native.
 
-        The first of a kind is only remembered, for many functions are called once.
+        The first of a kind is only recorded, because many functions are called once.
         """
         if obstacle() is not None or not is_native() or any(
                 flag.value for flag in _WATCHING):
             return
         for x in leaves:
             if type(x) is Array and x._data is not None:
-                x._row_major()  # for good, rather than in each call again
+                x._row_major()  # once, rather than in each call
         kind = (staged.closed, tuple(call.kwargs), tuple(map(type, leaves)), places_of(leaves))
         with self._lock:
             if kind not in self._known:
@@ -209,4 +210,4 @@ class NativeCalls:
 
 
 _WATCHING = (debug_nans, debug_infs, debug_key_reuse, no_execution)
-"""Flags under which a call is more than running a program."""
+"""Flags under which a call does more than run a program."""

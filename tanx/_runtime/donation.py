@@ -1,8 +1,8 @@
 """Donation: arguments whose memory a program may use for its results.
 
-An argument that is as large as a result is taken: its array is deleted by the call. Where the
-compiler lets a result overwrite it, that happens in place if the memory has no other owner, and in
-a copy otherwise. An array of which NumPy or another array has a view is not changed.
+An argument that is as large as a result is consumed: the call deletes its array. If the compiler
+lets a result overwrite it, that happens in place if the memory has no other owner, and in a copy
+otherwise. An array of which NumPy or another array has a view is not changed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["given_away", "takers", "warn_of_unusable"]
 def takers(closed: ClosedJaxpr, donated: Sequence[bool]) -> tuple[tuple[int, ...], list]:
     """Which donated arguments end with a call, by number, and the types of the others.
 
-    Results take arguments of their size, each one at most; arguments that are not used stay.
+    Results take arguments of their size, at most one each; arguments that are not used stay.
     """
     if not any(donated):
         return (), []
@@ -44,9 +44,9 @@ def takers(closed: ClosedJaxpr, donated: Sequence[bool]) -> tuple[tuple[int, ...
 
 
 def warn_of_unusable(types: Sequence[ShapedArray]) -> None:
-    """Tell at the user's line that donating arguments was of no use."""
+    """Warn at the user's line that donating arguments was of no use."""
     source = user_source()
-    # Programs filter this warning by the words that it begins with.
+    # Programs filter this warning by its first words.
     text = explain("Some donated buffers were not usable", "tanx.jit reuses donated arguments that "
                    "are as large as a result.", f"arguments: {', '.join(map(str, types))}",
                    hint="do not donate them: they keep their data.")
@@ -54,7 +54,8 @@ def warn_of_unusable(types: Sequence[ShapedArray]) -> None:
 
 
 def given_away(operands: Sequence, taken: Sequence[int]) -> frozenset[int]:
-    """Which of the arguments in ``taken`` end with a call, as their data has no other owner."""
+    """Which of the arguments in ``taken`` end with a call, because their data has no other
+    owner."""
     if not taken:
         return frozenset()
     arrays = [i for i in taken if type(operands[i]) is Array]

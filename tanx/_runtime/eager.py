@@ -1,8 +1,8 @@
 """Eager execution: one primitive on concrete values, by its ``eval`` rule.
 
-Nothing is compiled and nothing is cached. This is the path of every eager operation, so it counts
-in tenths of microseconds. NumPy's floating-point warnings are silenced by running in a context of
-our own, which costs a tenth of ``np.errstate`` and leaves the user's settings be.
+Nothing is compiled and nothing is cached. Every eager operation takes this path, so tenths of
+microseconds count. NumPy's floating-point warnings are silenced by running in a separate context,
+which costs a tenth of ``np.errstate`` and does not touch the user's settings.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ __all__ = ["compiled", "evaluate", "quietly", "ufunc_of"]
 
 
 class _Quiet(threading.local):
-    """Runs functions where NumPy does not warn; one a thread, for a context runs once at a time."""
+    """Runs functions where NumPy does not warn; one per thread, because a context runs once at a
+    time."""
 
     def __init__(self):
         context = contextvars.copy_context()
@@ -64,10 +65,10 @@ def _directly(function, *args, **params):
     return function(*args, **params)
 
 
-# Looking a member up in its enumeration costs as much as a small addition.
+# Looking up a member of an enumeration costs as much as a small addition.
 _CALL, _ELEMENTWISE = Kind.CALL, Kind.ELEMENTWISE
 LARGE = 1 << 16
-"""Elements that make an operation worth several threads."""
+"""Elements from which an operation is worth several threads."""
 
 
 def evaluate(primitive, args, params):
@@ -280,7 +281,7 @@ def _watch_keys(primitive, args, params, results) -> None:
 
 
 def _call_with_keys(primitive, args, params):
-    """Run a call whose keys are watched as those of a whole, not once more by its operations."""
+    """Run a call whose keys are watched as a whole, not again by its operations."""
     _unwatched.value = True
     try:
         results = _call(primitive, args, params)
@@ -300,7 +301,7 @@ _unwatched = _Unwatched()
 
 
 def compiled(closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):
-    """The executable of a jaxpr; the compiler is loaded when the first one is wanted.
+    """The executable of a jaxpr; the compiler is loaded when the first one is needed.
 
     Without native code it is a program of tier 0.
     """

@@ -1,7 +1,7 @@
-"""Entries: what native code must know to take a call of one signature. Read by ``call.py``.
+"""Entries: what native code must know to handle a call of one signature. Read by ``call.py``.
 
-An entry is a ``bytes`` of words with the objects that the words are addresses of. It is made from
-one call of the signature, and tells how others are recognised, and what runs.
+An entry is a ``bytes`` of words with the objects whose addresses the words are. It is made from one
+call of the signature, and says how other calls are recognised, and what runs.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from .result_places import Committed, Places, placed, result_places
 __all__ = ["entry_of", "vectorcall"]
 
 RELEASED = 1e-5
-"""Programs that are guessed to take more seconds than this run without Python's lock."""
+"""Programs that are estimated to take more seconds than this run without Python's lock."""
 
 
 def entry_of(call: Call, staged: Staged, donated: tuple[bool, ...]) -> tuple | None:
     """The entry for calls like ``call``, which are staged as ``staged``.
 
-    None where the call, or its program, has something that is left to Python.
+    None if the call, or its program, has something that is left to Python.
     """
     executable = compiled(staged.closed, donated)
     if executable.calls_python or executable.without_data:
@@ -56,12 +56,12 @@ def entry_of(call: Call, staged: Staged, donated: tuple[bool, ...]) -> tuple | N
     writer = _PythonWriter if executable.long or executable.heavy else _Writer
     try:
         return writer(executable, staged.closed.in_avals).entry(call, staged)
-    except (_Foreign, RecursionError):  # trees that are too deep are Python's, too
+    except (_Foreign, RecursionError):  # trees that are too deep are left to Python, too
         return None
 
 
 class _Foreign(Exception):
-    """Something that native code does not know."""
+    """Something that native code does not support."""
 
 
 _NUMBERS = {
@@ -87,7 +87,7 @@ class _Writer:
         self.numbers = 0
         self.in_avals = in_avals
         self.arguments = enumerate(in_avals)
-        self.arrays: set[int] = set()  # the arguments that are arrays of ours
+        self.arrays: set[int] = set()  # the arguments that are tanx arrays
         # Results by the number of the argument, output or constant (counted backwards) they are.
         self.results = [(place - len(executable.constants), aval)
                         for place, aval in executable.results]
@@ -131,7 +131,7 @@ class _Writer:
         return pack(f"={len(words)}q", *words), *self.kept
 
     def write_guards(self, guards: Guards) -> tuple[int, int]:
-        """Write the guards; their bytes, and what asks whether they hold by value."""
+        """Write the guards; returns their bytes, and what checks whether they hold by value."""
         start = len(self.words)
         for guard in guards:
             if type(guard) is Members:
@@ -176,7 +176,7 @@ class _Writer:
         for n, child in enumerate(children):
             if kind is DictNode:
                 self.words.append(self.address(aux[n]))
-            if child is None:  # not by a call: there may be a hundred thousand of them
+            if child is None:  # inline: there may be a hundred thousand of them
                 self.words += leaf(next(leaves))
             else:
                 self.tree(child, leaves, leaf)
@@ -202,7 +202,7 @@ class _Writer:
             return [native.NDARRAY, self.address(kind.dtype), *self.form(x)]
         self.numbers += 1
         if type(x) in _SCALARS and typeof(x).dtype == kind.dtype:
-            # Of integers the low bits are wanted, which come first.
+            # The low bits of integers are wanted, which come first.
             fewer = x.dtype.itemsize > kind.dtype.itemsize
             doubles = {"f": 1, "c": 2}.get(x.dtype.kind, 0) if fewer else 0
             return [native.SCALAR, self.address(type(x)), doubles]
@@ -215,7 +215,7 @@ class _Writer:
         return [native.ARRAY, *self.kind(x.aval), self.address(x._device)], self.form(data)
 
     def kind(self, aval: ShapedArray) -> list[int]:
-        """Type, dtype and weak type. A type that states a placement has no equals: no dtype."""
+        """Type, dtype and weak type. A type with a placement has no equal ones: no dtype."""
         dtype = self.address(aval.dtype) if aval.placement is None else 0
         return [self.address(aval), dtype, self.address(aval.weak_type)]
 
@@ -263,9 +263,9 @@ class _Writer:
         return len(self.executable.outputs)
 
     def write_results(self) -> tuple[int, list[int]]:
-        """Write the results that are not arguments as they came; their number.
+        """Write the results that are not unchanged arguments; their number.
 
-        Also, for each result, where it will be among those made.
+        Also, for each result, its position among those created.
         """
         constants, count = self.executable.constants, 0
         places = []
@@ -311,16 +311,16 @@ class _Writer:
     def program(self) -> list[int]:
         """The address to call, and how to call it."""
         executable = self.executable
-        # A user's function may take any time, and wait for anything.
+        # A user's function may take any time, and block.
         unlocked = executable.recipe.seconds > RELEASED or executable.calls_foreign
         large = any(aval.nbytes >= LARGE_RESULT for _, aval in self.results)
         return [executable.code.address, native.UNLOCKED if unlocked else native.ALONE, large]
 
 
 class _PythonWriter(_Writer):
-    """An entry for programs that take a while, which Python lets run in the background.
+    """An entry for programs that take a while, which Python runs in the background.
 
-    Arguments are passed as they are, and may be on their way still.
+    Arguments are passed as they are, and may still be pending.
     """
 
     def __init__(self, executable: Executable, in_avals: list):
@@ -375,12 +375,12 @@ _OBJECTS: dict[str, Any] = {
     "_Py_NoneStruct": None, "_Py_TrueStruct": True, "array_class": Array,
     "shaped_array_class": ShapedArray, "call_name": "__call__"}
 _NUMPY = {"PyArray_ScalarAsCtype": 62, "PyArray_FromArray": 109,
-          "PyArray_Newshape": 135}  # places in its table
+          "PyArray_Newshape": 135}  # indices in its table
 
 
 @cache
 def vectorcall() -> int:
-    """The address of the native function that takes calls, built when first asked for."""
+    """The address of the native function that takes calls, built at its first use."""
     symbols = {name: id(x) for name, x in _OBJECTS.items()}
     symbols |= {name: host.numpy_function(number) for name, number in _NUMPY.items()}
     symbols |= {name: host.address(name) for name in ("tanx_alloc", "tanx_free", "tanx_array")}
@@ -389,5 +389,5 @@ def vectorcall() -> int:
     symbols |= {"thread_key": storage.key, "flags_version": ctypes.addressof(flags_version)}
     files = call, call_arguments, call_frame, call_guards, call_results
     text = partial(translate, files, ["vectorcall"])
-    # Where objects keep things depends on the version of Python.
+    # The layout of objects depends on the version of Python.
     return permanent(f"calls in {sys.version}", text, symbols, tidy=True)["vectorcall"]

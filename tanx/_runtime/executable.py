@@ -1,7 +1,7 @@
 """Executables: a compiled function with its constants and its memory, ready to run on buffers.
 
-A :class:`Recipe` says how to run one, as plain data. It is kept on disk by what the
-jaxpr says, so that another process goes from the jaxpr to the code without any pass in between.
+A :class:`Recipe` says how to run one, as plain data. It is cached on disk by the text of the jaxpr,
+so that another process goes from the jaxpr to the code without any pass in between.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
 __all__ = ["LONG", "Executable", "executable_of"]
 
 LONG = 1e-2
-"""Seconds on one core that make work worth going to the background. After such work Python finds
-the caches cold, and takes 0.1 to 0.2 ms to hand it over and to clear up."""
+"""Seconds on one core from which work goes to the background. After such work Python finds the
+caches cold, and takes 0.1 to 0.2 ms to hand it over and to clean up."""
 
 _Type = tuple[tuple[int, ...], str]
 
@@ -73,13 +73,13 @@ class Recipe(NamedTuple):
     """How to run a program: the key of its code, and what to pass to it.
 
     Buffers are numbered: constants, arguments, outputs. A constant is one of those of the jaxpr, by
-    number, or else a type with its place in the data that comes with the recipe.
+    number, or a type with its offset in the data that comes with the recipe.
     """
 
     code: str
     constants: tuple[int | tuple[_Type, int], ...]
     outputs: tuple[_Type, ...]
-    overwritten: tuple[int | None, ...]  # the buffer that each output takes the memory of
+    overwritten: tuple[int | None, ...]  # the buffer whose memory each output takes
     results: tuple[int, ...]
     arena_size: int
     seconds: float
@@ -89,7 +89,7 @@ class Recipe(NamedTuple):
 
 
 class Executable:
-    """The machine code of a jaxpr. ``donated`` tells which arguments it may overwrite."""
+    """The machine code of a jaxpr. ``donated`` says which arguments it may overwrite."""
 
     def __init__(self, closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):
         self.out_avals = tuple(closed.out_avals)
@@ -104,7 +104,7 @@ class Executable:
         donated = tuple(i in self.taken for i in range(self.arity)) if self.taken else ()
         start = perf_counter()
         program = bare_jaxpr(closed)
-        # At rest: programs are many small objects without cycles.
+        # Untracked by the collector: programs are many small objects without cycles.
         with at_rest, span(f"compile {self.name}", "compile", closed.in_avals):
             text = None if dump.value or disk_cache.directory() is None else for_caches(program)
             name = None if text is None else text.key()
@@ -124,7 +124,7 @@ class Executable:
             bytes_of(closed, self.code.nbytes, self.constants), seconds, self.used))
 
     def _find(self, text: Serial, key: str) -> bool:
-        """Take what another process has left; whether there was something."""
+        """Load what another process has stored; whether there was something."""
         start = perf_counter()
         found = disk_cache.read(key)
         if found is None:
@@ -140,7 +140,7 @@ class Executable:
         return ready is not None
 
     def _announce_hit(self, recipe: Recipe, seconds: float) -> None:
-        """Tell listeners what came from disk in which time."""
+        """Tell listeners what came from disk and how long it took."""
         with timed(BACKEND, f"jit({self.name})", seconds):
             record_event(CACHE_HITS)
             record_event_duration_secs(SAVED, recipe.compiled_in - seconds)
@@ -184,7 +184,7 @@ class Executable:
         self.recipe, self.code, self.used = recipe, ready, False
         self.constants = list(map(_as_buffer, constants))
         self.results = list(zip(recipe.results, self.out_avals, strict=True))
-        # For each output its shape and dtype, and the input that it overwrites, if it does.
+        # For each output its shape and dtype, and the input that it overwrites, if any.
         shapes = {place: aval.shape for place, aval in self.results}
         inputs = len(self.constants) + self.arity
         self.outputs = [(shapes.get(inputs + n, shape), np.dtype(name))
@@ -205,10 +205,10 @@ class Executable:
         return Cost(*self.recipe.cost)
 
     def run(self, operands: Sequence[Array | np.ndarray]) -> list[Array]:
-        """The results, given the arguments. Long work goes on in the background.
+        """The results, given the arguments. Long work continues in the background.
 
-        So does what depends on such work, unless it calls Python: that happens here and now, in
-        the order of the calls. Results are arrays in any case.
+        So does work that depends on it, unless it calls Python: that runs here and now, in the
+        order of the calls. Results are arrays in any case.
         """
         given = given_away(operands, self.taken)  # first: every reference to the data counts
         if self.used and optimization_level.value not in _QUICK_LEVELS:
@@ -271,7 +271,7 @@ class Executable:
             raise self._refused(error) from None
 
     def _refused(self, error: MemoryError | None = None) -> OutOfMemoryError:
-        """The error where there is no room for a run; ``error`` if that says so already."""
+        """The error if there is no memory for a run; ``error`` if that says so already."""
         if isinstance(error, OutOfMemoryError):
             return error
         return out_of_memory(f"tanx.jit of {self.name}",
@@ -302,7 +302,7 @@ def _announce_use() -> None:
 
 
 def _announce_request() -> None:
-    """Tell listeners that a program is looked for in the folder of compiled code."""
+    """Tell listeners that a program is looked up in the disk cache."""
     _announce_use()
     record_event(CACHE_REQUESTS)
 
@@ -312,7 +312,7 @@ _QUICK_LEVELS = ("O0", "O1")
 
 
 def _care(seconds: float) -> float:
-    """Seconds of a run, as a measure of how much care the code is worth."""
+    """Seconds of a run, as a measure of how much optimization the code is worth."""
     if optimization_level.value in _QUICK_LEVELS:
         return 0.0
     return seconds if quick_code.value and optimization_level.value == "UNKNOWN" else inf
@@ -335,7 +335,7 @@ def _origins(jaxpr: Jaxpr) -> list[SourceInfo | None]:
 
 
 def _operand(x: Array | np.ndarray, parents: list[Work]) -> np.ndarray:
-    """The data of an argument; where that is on its way, the work goes to ``parents``."""
+    """The data of an argument; if it is pending, the work is added to ``parents``."""
     if not isinstance(x, Array):
         return x
     buffers = x._held
@@ -348,7 +348,7 @@ def _operand(x: Array | np.ndarray, parents: list[Work]) -> np.ndarray:
 
 
 def _copy(x: Array | np.ndarray) -> np.ndarray:
-    """The data of an argument as memory of the allocator that has no other owner."""
+    """The data of an argument in allocator memory that has no other owner."""
     data = x._value if type(x) is Array else x
     copy = empty(data.shape, data.dtype)
     np.copyto(copy, data)
@@ -360,7 +360,7 @@ def _data(constant) -> np.ndarray:
 
 
 def _as_buffer(data: np.ndarray) -> np.ndarray:
-    """The data in the form that code expects: contiguous, and bools where there is no data."""
+    """The data in the form that code expects: contiguous, and bools if there is no data."""
     if data.dtype.itemsize == 0:
         return np.zeros(max(1, prod(data.shape)), np.bool_)
     return data if data.flags.c_contiguous else np.ascontiguousarray(data)
@@ -383,7 +383,7 @@ def _constant(data: bytes, kind: _Type, start: int) -> np.ndarray:
 
 
 def _extern(name: str, outputs, inputs, params) -> Extern:
-    """A library call as the runtime knows it; its buffers have no names any more."""
+    """A library call for the runtime; its buffers have no names any more."""
     from .._loops.nest import Buffer, Extern  # late: most programs have none
 
     def buffers(types) -> tuple[Buffer, ...]:

@@ -1,7 +1,7 @@
-"""Which routines of LAPACK have native code of ours, and how it is bound.
+"""Which LAPACK routines have our own native code, and how it is bound.
 
-For one large matrix of real numbers, LAPACK's algorithms wait for its slowest parts; ours keep all
-threads at products of matrices, whose kernels are those of compiled code.
+For one large real matrix, LAPACK's algorithms wait for their slowest parts; ours keep all threads
+busy with matrix products, whose kernels are those of compiled code.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ __all__ = ["own_routine", "routines"]
 
 _ROUTINES = {"potrf": ((1,), 512), "getrf": ((0, 1), 256), "trsm": ((4, 5), 256),
              "geqrf": ((0, 1), 128), "orgqr": ((0, 1, 2), 128)}
-"""For each routine, which arguments are sizes of its matrices, and from which size on it pays."""
+"""For each routine, which arguments are sizes of its matrices, and from which size it pays."""
 
 
 _SMALL = 1 << 14
-"""Multiplications in each lane that are not worth a second thread: 4 us on Neoverse N1, and 8 us of
+"""Multiplications in each lane that are not worth a second thread: 4 us on Neoverse N1, and 8 us on
 a core with AVX-512, where a job for 16 threads takes 7 us."""
 
 
 def own_routine(name: str, args: tuple[Any, ...]) -> int | None:
-    """The address of our code for a routine and its arguments, where there is some."""
+    """The address of our code for a routine and its arguments, if there is any."""
     sizes, least = _ROUTINES.get(name[1:], ((), 0))
     if name[0] not in "sd" or not sizes or min(args[n] for n in sizes) < least:
         return None
@@ -62,7 +62,7 @@ def routines() -> dict[str, int]:
 
 
 def _fill(kind: np.ndarray, letter: str, made: dict[str, int]) -> None:
-    """Write what native code has to know about a dtype; see ``product_native.py``."""
+    """Write what native code must know about a dtype; see ``product_native.py``."""
     from .._compiler.kernels.gemm.micro import kernel_symbol
     from .._compiler.machine import host as this_machine
     from .._compiler.schedule.tiles import best_tile

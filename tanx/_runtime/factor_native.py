@@ -1,10 +1,10 @@
 """Routines of LAPACK for one large matrix, as native code (see ``native.py``).
 
 Each does what the routine of its name does and takes the same arguments, all of them addresses.
-They halve matrices again and again, so that nearly all the work is in products of matrices
-(``product_native.py``), done by all threads. Small blocks are left to LAPACK's own routines; of
-triangular ones the inverse is computed, and then multiplied with. Not everything goes that a
-routine may be asked for: ``factor.py`` says what.
+They halve matrices recursively, so that nearly all the work is in matrix products
+(``product_native.py``), done by all threads. Small blocks are left to LAPACK's own routines; small
+triangles are inverted, and then multiplied with. Not all options of a routine are supported:
+``factor.py`` says which.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = ["dgetrf", "dpotrf", "dtrsm", "move", "narrowed", "sgetrf", "spotrf", 
            "swap_rows"]
 
 GETRF, POTF2, TRTI2 = 80, 88, 96
-"""Places of LAPACK's routines in a kind."""
+"""Offsets of LAPACK's routines in a kind."""
 LEAF = 32
 """Rows or columns of blocks that are not halved."""
 PANEL, PANEL_ELEMENTS = 32, 40000
-"""Columns that an LU factorisation leaves to LAPACK, and fewer than how many elements: of more,
-LAPACK's own threads would take part, and then be in the way of ours for half a second."""
+"""Columns that an LU factorisation leaves to LAPACK, and the elements up to which it does: with
+more, LAPACK's own threads would take part, and then spin for half a second."""
 LEFT, LOWER, UNIT = 1, 2, 4
 """Kinds of triangular systems: the side of the triangle, and which triangle it is."""
 LETTER_L, LETTER_N, LETTER_U = 76, 78, 85  # as numbers, for there are no strings in native code
@@ -138,8 +138,8 @@ def _solve(kind: int, m: int, n: int, a: int, rows: int, columns: int, b: int, s
            flags: int) -> None:
     """Solve ``a x = b`` or ``x a = b`` in place of ``b``, which is m x n.
 
-    Elements of ``a`` are ``rows`` and ``columns`` apart. The half that can be is solved first; the
-    rest goes on without what that contributes.
+    Elements of ``a`` are ``rows`` and ``columns`` apart. The independent half is solved first; its
+    contribution is subtracted from the rest.
     """
     size = word(kind, SIZE)
     count = n

@@ -2,11 +2,11 @@
 
 A program calls such a function by its address, in the thread that runs the program and without
 Python's lock; Python is entered only when the function reports an error. That stops the program:
-what it reads from then on are zeros, no further function is called, and the error is raised where
-the program waits for the results. ``foreign_native.py`` has what runs in between.
+from then on it reads zeros, no further function is called, and the error is raised where the
+program waits for the results. ``foreign_native.py`` has the native part.
 
-Two kinds of functions can be called: *targets*, which are known by a name and take a call frame,
-and plain C functions, whose parameters :mod:`tanx._runtime.c_calls` describes.
+Two kinds of functions can be called: *targets*, which have a name and take a call frame, and plain
+C functions, whose parameters :mod:`tanx._runtime.c_calls` describes.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 __all__ = ["STAGES", "Target", "bind", "call_now", "deleters", "new_type", "register", "target"]
 
 STAGES = ("instantiate", "prepare", "initialize", "execute")
-"""The stages of a typed function; only the last one must be there."""
+"""The stages of a typed function; only the last one is required."""
 
 
 # -- targets ---------------------------------------------------------------------------------------
 
 
 class Target(NamedTuple):
-    """A function that is known by a name: the address for each stage, and who must stay alive."""
+    """A function with a name: the address for each stage, and the objects that must stay alive."""
 
     stages: tuple[int, int, int, int]
     typed: bool
@@ -54,7 +54,7 @@ _lock = new_lock()
 
 
 def register(name: str, made: Target) -> None:
-    """Make a target known; a name means the same function for as long as the process runs."""
+    """Register a target; a name means the same function for as long as the process runs."""
     with _lock:
         known = _targets.setdefault(name, made)
     if known[:2] != made[:2]:
@@ -89,7 +89,7 @@ _types: dict[str, int] = {}
 
 
 def new_type(name: str, wanted: int, deleter: int) -> int:
-    """The number of a type of states; ``wanted`` is the one it has had so far, or 0."""
+    """The number of a type of states; ``wanted`` is the number it has had so far, or 0."""
     with _lock:
         number = _types.get(name) or len(_types) + 1
         if wanted not in (0, number):
@@ -109,7 +109,7 @@ def new_type(name: str, wanted: int, deleter: int) -> int:
 
 
 class _Job:
-    """The words of a call, what they refer to, and how messages speak of it."""
+    """The words of a call, the objects they refer to, and its names in messages."""
 
     def __init__(self, call: Extern):
         self.call = call
@@ -140,7 +140,7 @@ class _Job:
         self.address = ctypes.addressof(self.words)
 
     def _typed(self, found: Target, params: Mapping[str, Any]) -> list[int]:
-        """The words behind the head, for a function that takes a frame."""
+        """The words after the head, for a function that takes a frame."""
         def logical(buffers, layouts) -> list[tuple[Sequence[int], np.dtype]]:
             return [(b.shape if layout is None else _unpermuted(b.shape, layout), b.dtype)
                     for b, layout in zip(buffers, layouts)]
@@ -149,7 +149,7 @@ class _Job:
                         logical(self.call.inputs, params["layouts"][1]), params["attributes"])
         self.keep.append(made)
         data = made.data + bytes(-len(made.data) % 8)
-        # The template stands behind the words for states, then the moves, then the places.
+        # The template comes after the words for states, then the moves, then the places.
         template = native.HEAD
         moves = template + len(data)
         places = moves + 16 * len(made.moves)
@@ -159,7 +159,7 @@ class _Job:
                 *(n for move in made.moves for n in move), *made.places]
 
     def start(self) -> None:
-        """Run the first stage, which may leave a state for the others."""
+        """Run the first stage, which may create a state for the others."""
         if self.kind == "typed" and self.words[native.INSTANTIATE // 8]:
             error = _function("instantiate", 1)(self.address)
             self.stateful = True
@@ -189,7 +189,7 @@ class _Job:
 
 
 class _InvalidArgument(JaxRuntimeError, ValueError):
-    """An error about arguments: JAX raises the one class or the other, as the call comes in."""
+    """An error about arguments: JAX raises one class or the other, depending on the call."""
 
 
 _InvalidArgument.__name__ = _InvalidArgument.__qualname__ = JaxRuntimeError.__name__
@@ -197,7 +197,7 @@ _InvalidArgument.__module__ = JaxRuntimeError.__module__
 
 
 def _unpermuted(shape: Sequence[int], layout: Sequence[int]) -> list[int]:
-    """The sizes of dimensions whose order in memory is ``layout``, of which ``shape`` has them."""
+    """The sizes of dimensions in memory order ``layout``, for dimensions ``shape``."""
     sizes = [0] * len(shape)
     for size, dimension in zip(shape, layout):
         sizes[dimension] = size
@@ -272,6 +272,6 @@ def _function(name: str, arguments: int) -> Any:
 
 
 def _failed(raised: BaseException | None, address: int) -> None:
-    """Stop the program whose function has reported an error, or while which a signal came."""
+    """Stop the program whose function has reported an error, or during which a signal came."""
     job, error = (ctypes.c_int64 * 2).from_address(address)
     stop.fail(_jobs[job].failed(error) if raised is None else raised)

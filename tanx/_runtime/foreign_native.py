@@ -2,15 +2,15 @@
 
 A *job* is an array of words that describes one call in a program: a head, which :func:`foreign`
 reads, and what the *caller* needs, the function whose address comes first. There are callers for
-functions that follow XLA's typed interface (:func:`typed`), for those of the one before it
+functions that follow XLA's typed interface (:func:`typed`), for those of the interface before it
 (:func:`untyped`), and for plain C functions (``c_calls.py``). A caller returns an *error* or 0. An
-error is a block of memory with a code and a text behind it.
+error is a block of memory with a code and a text.
 
-A typed function takes a *call frame*, whose layout is that of ``XLA_FFI_CallFrame``. A job has a
-template of it, with the array of pointers to buffers and the buffers behind the frame; a call
-copies the template, so that threads do not share one, and writes the addresses into the copy.
+A typed function takes a *call frame* with the layout of ``XLA_FFI_CallFrame``. A job has a template
+of it, with the array of pointers to buffers and the buffers after the frame; a call copies the
+template, so that threads do not share one, and writes the addresses into the copy.
 
-The rest are the functions that such a frame offers to the function that is called.
+The rest are the functions that such a frame offers to the called function.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from .native import C, address_of, call, int32, put, put8, put32, stack, word
 __all__ = ["API", "CALLERS", "foreign", "instantiate", "make_error", "typed", "untyped"]
 
 CALLER, OUTPUTS, SIZES, COPIES, COPIED, REST = 0, 8, 16, 24, 32, 40
-"""Places in the head of a job, in bytes: the caller, how many outputs there are and where their
+"""Offsets in the head of a job, in bytes: the caller, how many outputs there are and where their
 sizes are, how many inputs share the memory of outputs and where these are listed."""
 INSTANTIATE, PREPARE, INITIALIZE, EXECUTE = 40, 48, 56, 64
-"""Places of the functions of each stage; only the last must be there."""
+"""Offsets of the functions of each stage; only the last is required."""
 FRAME_SIZE, TEMPLATE, MOVED, MOVES, BUFFERS, DATA = 72, 80, 88, 96, 104, 112
-"""The size and place of the template; how many pointers in it point into it, and where they are
-listed; how many buffers there are, and where the places of their addresses are."""
+"""The size and offset of the template; how many pointers in it point into it, and where they are
+listed; how many buffers there are, and where the offsets of their addresses are."""
 STATES, HEAD = 120, 200
 """The states of each stage, two words each: the number of the type, and the state."""
 FUNCTION = 40
-"""The place of a function that is not typed."""
+"""The offset of a function that is not typed."""
 
 F_API, F_CONTEXT, F_STAGE, F_INPUTS, F_OUTPUTS, F_FUTURE = 16, 24, 32, 56, 96, 168
-"""Places in a call frame."""
+"""Offsets in a call frame."""
 STAGES = 5
 LOCK, FUTURE_STATE, FUTURE_ERROR, FUTURE_SIZE = 128, 128, 136, 144
 PENDING, AVAILABLE, FAILED = 0, 1, 2
 """States of a future."""
 PAUSE = 20
-"""Microseconds between two looks at a future."""
+"""Microseconds between two checks of a future."""
 TYPES = 1024
-"""More than there may be types of states; they are numbered from 1."""
+"""More than there may be types of states, which are numbered from 1."""
 ALIGNMENT = 64
-"""Bytes at multiples of which blocks of the allocator begin."""
+"""Alignment of blocks of the allocator."""
 INVALID, NOT_FOUND, EXISTS, EXHAUSTED, UNIMPLEMENTED = 3, 5, 6, 8, 12
 """Codes of errors."""
 
@@ -73,14 +73,14 @@ def foreign(job: int, buffers: int) -> None:
 
 
 def share(output: int, given: int, size: int) -> None:
-    """Let an input have the memory of an output."""
+    """Give an input the memory of an output."""
     if word(output) != word(given):
         C.memcpy(word(output), word(given), size)
         put(given, 0, word(output))
 
 
 def clear(job: int, buffers: int) -> None:
-    """Write zeros for results: code that runs on before all has stopped must find valid numbers."""
+    """Write zeros for results: code that runs until all has stopped must find valid numbers."""
     sizes = job + word(job, SIZES)
     i = 0
     while i < word(job, OUTPUTS):
@@ -101,7 +101,7 @@ def untyped(job: int, buffers: int) -> int:
 
 
 def typed(job: int, buffers: int) -> int:
-    """Call the functions of all stages of a run in turn, on a frame of their own."""
+    """Call the functions of all stages of a run in turn, on a private frame."""
     size = word(job, FRAME_SIZE)
     frame = stack(size)
     fill(job, frame, size)
@@ -137,7 +137,7 @@ def instantiate(job: int) -> int:
 
 
 def fill(job: int, frame: int, size: int) -> None:
-    """Copy the template; pointers into it become pointers into the copy."""
+    """Copy the template; pointers into it are relocated to the copy."""
     C.memcpy(frame, job + word(job, TEMPLATE), size)
     moves = job + word(job, MOVES)
     i = 0
@@ -148,7 +148,7 @@ def fill(job: int, frame: int, size: int) -> None:
 
 
 def staged(function: int, frame: int, stage: int) -> int:
-    """Call the function of a stage, if there is one, and wait for what it leaves to the future."""
+    """Call the function of a stage, if there is one, and wait for its future."""
     if function == 0:
         return 0
     put32(frame, F_STAGE, stage)
@@ -167,7 +167,7 @@ def staged(function: int, frame: int, stage: int) -> int:
 
 
 def end_state(slot: int) -> None:
-    """Delete a state, by the function that its type was registered with."""
+    """Delete a state, by the function registered with its type."""
     kind = word(slot)
     if word(slot, 8) != 0 and kind > 0 and kind < TYPES:
         deleter = word(address_of.tanx_deleters, 8 * kind)
@@ -193,7 +193,7 @@ def make_error(code: int, message: int) -> int:
 
 
 def destroy(error: int) -> None:
-    """Give up an error."""
+    """Free an error."""
     if error != address_of.tanx_no_memory:
         C.PyMem_RawFree(error)
 
@@ -296,7 +296,7 @@ def memory_free(args: int) -> int:
 
 
 def schedule(args: int) -> int:
-    """``XLA_FFI_ThreadPool_Schedule``: tasks run at once, in the thread that schedules them."""
+    """``XLA_FFI_ThreadPool_Schedule``: tasks run immediately, in the thread that schedules them."""
     call(word(args, 24), word(args, 32))
     return 0
 
@@ -331,7 +331,7 @@ def future_error(args: int) -> int:
 
 
 def settle(future: int, state: int, error: int) -> int:
-    """Give a future its outcome."""
+    """Set the outcome of a future."""
     C.pthread_mutex_lock(future)
     put(future, FUTURE_ERROR, error)
     put(future, FUTURE_STATE, state)

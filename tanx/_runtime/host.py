@@ -1,16 +1,16 @@
 """Memory of the host: a caching allocator built by LLVM, and NumPy arrays over its blocks.
 
-A block that is given back is kept, mapped and touched, for the next request of its size class, so
-that a result of 64 MB does not fault its pages in afresh on each call. Classes are four for each
-power of two: a request takes at most a quarter more than it asks for. Beyond a limit, a quarter of
-the machine's memory, kept blocks go back to the system, the large ones first. All blocks together
-are never more than the machine's memory.
+A freed block is kept, mapped and resident, for the next request of its size class, so that a result
+of 64 MB does not fault its pages in again on each call. There are four classes for each power of
+two: a request gets at most a quarter more than it needs. Beyond a limit, a quarter of the machine's
+memory, free blocks go back to the system, the large ones first. All blocks together never exceed
+the machine's memory.
 
-``ptr tanx_alloc(i64 bytes)`` gives 64-byte aligned memory, or null if there is none left, and
-``void tanx_free(ptr)`` takes it back; both may be called by any thread, with or without the GIL.
-``ptr tanx_array(ptr dtype, i32 ndim, ptr shape)`` makes an ndarray over a block, as :func:`empty`
-does for Python; it needs the GIL. The array owns the block by way of NumPy's own interface for
-allocators, so it is an ordinary array in all respects.
+``ptr tanx_alloc(i64 bytes)`` returns 64-byte aligned memory, or null if there is none left, and
+``void tanx_free(ptr)`` frees it; any thread may call both, with or without the GIL. ``ptr
+tanx_array(ptr dtype, i32 ndim, ptr shape)`` creates an ndarray over a block, as :func:`empty` does
+for Python; it needs the GIL. The array owns the block through NumPy's interface for allocators, so
+it is an ordinary array in all respects.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ __all__ = ["ALIGNMENT", "address", "allocator", "builtin", "empty", "give_back",
 T = TypeVar("T")
 
 ALIGNMENT = 64
-"""Bytes: blocks begin at multiples of this, a line of cache and the widest vector."""
+"""Alignment of blocks in bytes: a cache line and the widest vector."""
 
 COUNTS = ("bytes_in_use", "peak_bytes_in_use", "num_allocs", "largest_alloc_size",
           "bytes_reserved", "peak_bytes_reserved", "bytes_cached", "bytes_limit", "num_blocks")
-"""The counts of the allocator, in the order of its words."""
+"""The counters of the allocator, in the order of its words."""
 
 
 # -- what NumPy's and Python's own structures look like ------------------------------------------
 
-_NEW_FROM_DESCR = 94  # a place in NumPy's table of functions
+_NEW_FROM_DESCR = 94  # an index in NumPy's table of functions
 
 
 class _Handler(ctypes.Structure):
@@ -69,16 +69,16 @@ _FASTCALL = 0x0080  # METH_FASTCALL
 
 
 def builtin(name: str, address: int) -> Callable:
-    """The C function at an address as a function of Python; it takes an array of arguments."""
+    """The C function at an address as a Python function; it takes an array of arguments."""
     method = forever(_Method(name.encode(), address, _FASTCALL))
     new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     return new(("PyCFunction_NewEx", ctypes.pythonapi))(ctypes.addressof(method), None, None)
 
 
 class Allocator:
-    """The allocator of this process, from its first use on. Nothing of it is ever given back.
+    """The allocator of this process, from its first use on. Its memory is never freed.
 
-    For arrays may go when Python's objects do, at the end of the process.
+    Arrays may be freed when Python's objects are, at the end of the process.
     """
 
     def __init__(self):
@@ -104,7 +104,7 @@ class Allocator:
             os.register_at_fork(after_in_child=lambda: self.call("tanx_forked"))
 
     def _count_outside(self, count: Callable[[int], int]) -> None:
-        """Count the memory of NumPy's that large arrays have, from now on and so far."""
+        """Count the NumPy memory of large arrays, from now on and so far."""
         with outside.lock:
             count(outside.peak)
             count(outside.nbytes - outside.peak)
@@ -123,7 +123,7 @@ def _text() -> str:
 
 
 def numpy_function(number: int) -> int:
-    """The address of a function of NumPy's C API."""
+    """The address of a function in NumPy's C API."""
     from numpy._core.multiarray import _ARRAY_API
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     table = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -136,7 +136,7 @@ _allocator: Allocator | None = None
 
 
 def allocator() -> Allocator:
-    """The allocator, built when first asked for."""
+    """The allocator, built at its first use."""
     global _allocator
     if _allocator is None:
         with _lock:
@@ -146,12 +146,12 @@ def allocator() -> Allocator:
 
 
 def address(name: str) -> int:
-    """The address of a function of the allocator, as ``tanx_alloc``."""
+    """The address of a function of the allocator, such as ``tanx_alloc``."""
     return allocator().addresses[name]
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """A new array of the allocator's memory; ``dtype`` is an object of NumPy's class.
+    """A new array in allocator memory; ``dtype`` is a NumPy dtype object.
 
     >>> empty((2, 3), np.dtype("f4")).shape
     (2, 3)
@@ -168,7 +168,7 @@ def run(program: int, arena: int, *arrays: np.ndarray) -> None:
 
 
 def statistics() -> dict[str, int]:
-    """The counts of the allocator in bytes, including large arrays in memory of NumPy's."""
+    """The counters of the allocator in bytes, including large arrays in NumPy memory."""
     counts = (ctypes.c_int64 * len(COUNTS))()
     if _allocator is None:
         counts[COUNTS.index("bytes_limit")] = memory_of_machine()
@@ -180,19 +180,19 @@ def statistics() -> dict[str, int]:
 
 
 def kept_bytes() -> int:
-    """Bytes that are kept for new arrays."""
+    """Bytes of free blocks."""
     return statistics()["bytes_cached"]
 
 
 def give_back() -> None:
-    """Give all unused memory back to the system: ours, and that of the C library."""
+    """Return all unused memory to the system: ours, and that of the C library."""
     trim()
     with contextlib.suppress(AttributeError):  # GNU's library has it, others keep less
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def retried(make: Callable[[], T]) -> T:
-    """Call a function; if memory is missing, collect garbage and call it again."""
+    """Call a function; if memory runs out, collect garbage and call it again."""
     try:
         return make()
     except OutOfMemoryError:  # which was found out beforehand, garbage collected
@@ -205,7 +205,7 @@ def retried(make: Callable[[], T]) -> T:
 
 
 def make_place(nbytes: int) -> None:
-    """Collect garbage if there is no place for a block of so many bytes among those in use."""
+    """Collect garbage if a block of so many bytes does not fit among those in use."""
     counts = statistics()
     if counts["bytes_reserved"] - counts["bytes_cached"] + nbytes > counts["bytes_limit"]:
         gc.collect()
@@ -213,7 +213,7 @@ def make_place(nbytes: int) -> None:
 
 
 def trim(keep: int = 0) -> None:
-    """Give unused memory back to the system, all but ``keep`` bytes."""
+    """Return unused memory to the system, except for ``keep`` bytes."""
     if _allocator is not None:
         _allocator.call("tanx_trim", keep)
 

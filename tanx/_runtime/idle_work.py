@@ -1,7 +1,7 @@
 """Work that can wait: a thread for improvements to programs that no call waits for.
 
-The thread starts with the first piece of work. When Python ends or forks, the piece in hand is
-finished first, for LLVM must not be left half-way; the others are dropped.
+The thread starts with the first item. When Python ends or forks, the current item is finished
+first, because LLVM must not be interrupted; the others are dropped.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ __all__ = ["do", "idle"]
 
 
 class _Later:
-    """Pieces of work, each for an object, and the thread that does them one after the other."""
+    """Work items, each for an object, and the thread that runs them one after the other."""
 
     def __init__(self) -> None:
         self.fresh()
 
     def fresh(self) -> None:
-        """Begin anew, as in the child of a fork."""
+        """Start afresh, as in the child of a fork."""
         self.pieces: SimpleQueue[tuple[ref, Callable[[Any], None]] | None] = SimpleQueue()
         self.busy = threading.Lock()
         self.thread: threading.Thread | None = None
 
     def do(self, target: Any, work: Callable[[Any], None]) -> None:
-        """Call ``work(target)`` some time, unless the target has no other owner by then."""
+        """Call ``work(target)`` at some time, unless the target has been freed by then."""
         self.pieces.put((ref(target), work))
         if self.thread is None:
             self.thread = threading.Thread(target=self.run, name="tanx later", daemon=True)
@@ -44,7 +44,7 @@ class _Later:
                 with self.busy:
                     try:
                         work(target)
-                    except Exception:  # what there was before is still there
+                    except Exception:  # the previous state is still valid
                         import logging
                         logging.getLogger("tanx").exception("tanx: work in the background failed")
             del target, work, piece
@@ -59,7 +59,7 @@ do = _later.do
 
 
 def idle() -> None:
-    """Wait until all pieces of work known by now are done."""
+    """Wait until all current items are done."""
     done = threading.Event()
     _later.do(done, lambda event: event.set())
     done.wait()

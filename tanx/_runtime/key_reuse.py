@@ -1,12 +1,12 @@
-"""``debug_key_reuse``: random keys that are used twice.
+"""``debug_key_reuse``: detect random keys that are used twice.
 
-Under this flag every key has a number. What moves keys about, as a slice or a transposition, moves
-the numbers alike; what splits keys or draws random numbers from them uses them up. Compiled
-functions are gone through before they run, by their jaxprs: a loop for two steps, which is when a
-key that it does not replace is used again, and a branch each by itself.
+Under this flag every key has a number. Operations that move keys, such as a slice or a transpose,
+move the numbers in the same way; operations that split keys or draw random numbers consume them.
+Compiled functions are checked before they run, by their jaxprs: a loop for two steps, after which a
+key that it does not replace is used again, and each branch separately.
 
-Folding a number into a key leaves it unused, and a clone is a key of its own. Raw keys, which are
-integers, are not watched.
+Folding a number into a key leaves it unused, and a clone is a new key. Raw keys, which are
+integers, are not tracked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..errors import KeyReuseError, explain
 __all__ = ["watch"]
 
 Numbers = np.ndarray | None
-"""The numbers of an array of keys; None for what holds no keys."""
+"""The numbers of an array of keys; None for arrays without keys."""
 
 _USES = frozenset(("random_bits", "random_split", "random_gamma"))
 _MAKES = frozenset(("random_clone", "random_fold_in", "random_seed", "random_wrap"))
@@ -37,7 +37,7 @@ _used: dict[int, str] = {}  # where a key was used, by its number
 
 
 def watch(primitive, args: Sequence, params: dict, results: Sequence) -> None:
-    """Note what a primitive did with keys; KeyReuseError where it used one that was used before."""
+    """Record what a primitive did with keys; KeyReuseError if it used one that was used before."""
     operands = [_numbers(x) for x in args]
     data = [np.asarray(x) if n is None else n for x, n in zip(args, operands)]
     outs = _flow(primitive, params, operands, data, [x.aval for x in results], str(user_source()))
@@ -58,7 +58,7 @@ def _fresh(aval) -> Numbers:
 
 
 def _numbers(x) -> Numbers:
-    """The numbers of an array; new ones where it is met for the first time."""
+    """The numbers of an array; new ones at its first occurrence."""
     if not (isinstance(x, Array) and isinstance(x.aval.dtype, dtypes.KeyType)):
         return None
     known = _known.get(id(x))
@@ -76,7 +76,7 @@ def _remember(x: Array, numbers: np.ndarray) -> None:
 
 
 def _use(name: str, numbers: Numbers, source: str) -> None:
-    """Use keys up."""
+    """Consume keys."""
     for number in () if numbers is None else numbers.ravel().tolist():
         before = _used.get(number)
         if before is not None:
@@ -92,7 +92,7 @@ def _use(name: str, numbers: Numbers, source: str) -> None:
 
 def _flow(primitive, params: dict, operands: list[Numbers], data: list, types: list,
           source: str) -> list[Numbers]:
-    """The numbers of the results of a primitive; ``data`` are its operands where known, or None."""
+    """The numbers of the results of a primitive; ``data`` are its operands if known, or None."""
     name = primitive.name
     if name in _USES:
         for numbers in operands:
@@ -109,10 +109,10 @@ def _flow(primitive, params: dict, operands: list[Numbers], data: list, types: l
 
 
 def _run(closed: ClosedJaxpr, operands: Sequence[Numbers], source: str) -> list[Numbers]:
-    """Go through the equations of a jaxpr, which is called at a line of the user's.
+    """Check the equations of a jaxpr, which is called at a line of the user.
 
-    Functions of the library were staged at the line that called them first: that of this call is
-    the one to tell.
+    Functions of the library were staged at the line that called them first: the line of this call
+    is the one to report.
     """
     jaxpr = closed.jaxpr
     written = jaxpr.debug_info and jaxpr.debug_info.source
@@ -168,7 +168,7 @@ def _for_loop(flow: ForLoop, name: str, operands: list[Numbers], types: list,
 
 
 def _while_loop(flow: WhileLoop, operands: list[Numbers], source: str) -> list[Numbers]:
-    """Two steps of a loop, with the question before each whether there is one."""
+    """Two steps of a loop, with the condition before each."""
     asked, constants, carry = flow.split(operands)
     for _ in range(2):
         _run(flow.condition, [*asked, *carry], source)
@@ -177,7 +177,7 @@ def _while_loop(flow: WhileLoop, operands: list[Numbers], source: str) -> list[N
 
 
 def _choice(flow: Choice, operands: list[Numbers], source: str) -> list[Numbers]:
-    """Each branch as if it were the one; what any of them uses is used."""
+    """Each branch separately; what any of them uses is used."""
     before, found, outs = dict(_used), dict[int, str](), list[Numbers]()
     for branch in flow.branches:
         _used.clear()

@@ -2,21 +2,21 @@
 
 A *job* is an array of words: the matrices, the routine, how many copies there are, the tasks and
 how many matrices each of them has, the address of :func:`some_matrices`, and that of the words
-below or 0; for what takes long the address of :func:`behind` and how large a block is, else 0; how
+below or 0; for long calls the address of :func:`behind` and the size of a block, otherwise 0; how
 many buffers there are, how many of them are outputs, and where their sizes are; then for each copy
 the numbers of two buffers, to and from, and the bytes; then for each argument the number of a
 buffer and the bytes from matrix to matrix and from task to task, or -1 and an address; then the
 sizes of the buffers.
 
-Routines do not check whether they should stop. A long one therefore runs in a thread
-of its own, on copies of its operands in a *block* of memory, while the caller waits and looks. If
-the caller is to stop, it leaves the block to the thread, which frees it at its end, and goes on
-with zeros for results, which are never read.
+Routines do not check whether they should stop. A long one therefore runs in a separate thread, on
+copies of its operands in a *block* of memory, while the caller waits and polls. If the caller
+should stop, it leaves the block to the thread, which frees it at its end, and continues with zeros
+for results, which are never read.
 
-Who waits for the threads of the library does not let go of the processor, and they wait for one in
-turn: on a busy machine, small matrices take a hundred times as long. So routines for those run in
-the calling thread. The library has just one number of threads, for all who call it: the words are a
-lock, how many calls keep the number at one, what it was before, and the functions for it.
+A thread that waits for the library's threads does not release its processor, and they wait for one
+in turn: on a busy machine, small matrices take a hundred times as long. So routines for those run
+in the calling thread. The library has one number of threads for all callers: the words are a lock,
+how many calls hold the number at one, what it was before, and the functions that set it.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ __all__ = ["behind", "cap", "each_matrix", "some_matrices"]
 
 COUNT, ROUTINE, COPIES, TASKS, EACH, SOME, THREADS = 0, 8, 16, 24, 32, 40, 48
 BEHIND, BLOCK, BUFFERS, OUTPUTS, SIZES, REST = 56, 64, 72, 80, 88, 96
-"""Places in a job, in bytes."""
+"""Offsets in a job, in bytes."""
 LOCK, SLOTS = 128, 256
 """Bytes of a lock, and threads in the list of background threads."""
 STATE, JOB, ADDRESSES = 128, 136, 144
-"""Places in a block, behind a lock."""
+"""Offsets in a block, after a lock."""
 RUNNING, DONE, ABANDONED = 0, 1, 2
 """States of a block."""
 PAUSE = 500
-"""Microseconds between two looks at a thread, which works for a tenth of a second at least."""
+"""Microseconds between two checks of a thread, which works for a tenth of a second at least."""
 HOLDERS, BEFORE, GET, SET = 128, 136, 144, 152
-"""Places in the words about threads, behind the lock."""
+"""Offsets in the words about threads, after the lock."""
 PLACES = 8 * MOST
 """Bytes of the addresses that a routine takes."""
 
@@ -61,7 +61,7 @@ def stopped() -> int:
 
 
 def clear(job: int, buffers: int) -> None:
-    """Write zeros for results: code that runs on before all has stopped must find valid numbers."""
+    """Write zeros for results: code that runs until all has stopped must find valid numbers."""
     i = 0
     while i < word(job, OUTPUTS):
         C.memset(word(buffers, 8 * i), 0, word(job + word(job, SIZES), 8 * i))
@@ -72,7 +72,7 @@ def clear(job: int, buffers: int) -> None:
 
 
 def apart(job: int, buffers: int) -> int:
-    """Let a thread do it, and wait; whether there was one."""
+    """Run it in a thread, and wait; whether there was one."""
     block = C.tanx_alloc(word(job, BLOCK))
     if block == 0:
         return 0
@@ -114,7 +114,7 @@ def fill(block: int, job: int, buffers: int) -> None:
 
 
 def become(block: int, state: int) -> int:
-    """Give a block a state, if it was running; what it was before."""
+    """Set the state of a block, if it was running; returns the state before."""
     C.pthread_mutex_lock(block)
     before = word(block, STATE)
     if before == RUNNING:
@@ -174,7 +174,7 @@ def at_once(job: int, buffers: int, block: int) -> None:
 
 
 def hold(threads: int) -> None:
-    """Have the library use one thread, until all who hold it so let go."""
+    """Make the library use one thread, until all holders release it."""
     C.pthread_mutex_lock(threads)
     if word(threads, HOLDERS) == 0:
         put(threads, BEFORE, call(word(threads, GET)))
@@ -193,7 +193,7 @@ def let_go(threads: int) -> None:
 
 
 def cap(threads: int, number: int) -> None:
-    """Set the number of threads of the library, once no call keeps it at one."""
+    """Set the number of threads of the library, when no call holds it at one."""
     C.pthread_mutex_lock(threads)
     if word(threads, HOLDERS) == 0:
         call(word(threads, SET), number)

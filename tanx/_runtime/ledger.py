@@ -1,9 +1,9 @@
-"""The ledger of compiled programs: what each takes of memory and time, and which have to go.
+"""The ledger of compiled programs: their memory and time, and which are evicted.
 
-Programs stay for as long as the function that they were made for, which may be for ever, and every
-new shape makes another one. So their bytes are counted, and where they are more than the option
-``program_bytes`` allows, those go first that Python was asked for longest ago. A program that is
-needed again is made again.
+Programs stay as long as the function that they were made for, which may be forever, and every new
+shape makes another one. So their bytes are counted, and if they exceed the option
+``program_bytes``, the least recently requested ones are dropped. A program that is needed again is
+compiled again.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Row(NamedTuple):
 
 
 class Holder(Protocol):
-    """A function that has programs."""
+    """A function that owns programs."""
 
     def forget(self, closed: ClosedJaxpr) -> None:
-        """Let go of a program."""
+        """Release a program."""
 
 
 class _Entry:
@@ -52,16 +52,16 @@ class _Entry:
 
 
 class Ledger:
-    """The programs that are in memory, in the order in which they were last asked for."""
+    """The programs in memory, in the order of their last request."""
 
     def __init__(self) -> None:
         self.lock = new_lock()
         self.entries: OrderedDict[int, _Entry] = OrderedDict()
         self.nbytes = 0
-        self.dropped = 0  # programs that had to go
+        self.dropped = 0  # evicted programs
 
     def add(self, closed: ClosedJaxpr, row: Row) -> None:
-        """Enter a program that was made."""
+        """Add a new program."""
         key = id(closed)
         with self.lock:
             entry = self.entries.get(key)
@@ -74,7 +74,7 @@ class Ledger:
             self._settle(closed)
 
     def used(self, closed: ClosedJaxpr, holder: Holder) -> None:
-        """Take note that a function has asked for a program."""
+        """Record that a function has requested a program."""
         with self.lock:
             entry = self.entries.get(id(closed))
             if entry is not None and entry.closed() is closed:
@@ -88,7 +88,7 @@ class Ledger:
             return [entry.row for entry in self.entries.values()]
 
     def _settle(self, newest: ClosedJaxpr) -> None:
-        """Drop programs until there are not too many; the newest one stays in any case."""
+        """Drop programs until they fit; the newest one always stays."""
         limit = program_bytes.value
         while self.nbytes > limit >= 0 and len(self.entries) > 1:
             key, entry = next(iter(self.entries.items()))
@@ -106,7 +106,7 @@ class Ledger:
                         holder.forget(closed)
 
     def _gone(self, key: int) -> None:
-        """A program has gone with its function. Another one may be at its address by now."""
+        """A program was freed with its function. Another one may be at its address by now."""
         with self.lock:
             entry = self.entries.get(key)
             if entry is not None and entry.closed() is None:

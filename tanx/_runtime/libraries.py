@@ -51,7 +51,7 @@ def _loops() -> dict[str, int]:
 
 
 def _keep_few_threads(cap: int) -> None:
-    """Let the library use no more threads than programs do: it does not know of all limits."""
+    """Limit the library to as many threads as programs have: it does not know all limits."""
     words = _threads()
     if not words:
         return
@@ -63,7 +63,7 @@ def _keep_few_threads(cap: int) -> None:
 
 
 _behind = forever((ctypes.c_int64 * (lapack_words.LOCK // 8 + lapack_words.SLOTS))())
-"""The threads that run routines on their own, behind a lock."""
+"""The threads that run abandoned routines, and a lock."""
 
 
 _jobs: dict[bytes, Any] = {}
@@ -105,7 +105,7 @@ def _lapack(call: Extern) -> tuple[int, int, Any]:
 
 
 def _block(sizes: list[int]) -> int:
-    """Bytes of memory for copies of buffers of these sizes, with what stands in front."""
+    """Bytes of memory for copies of buffers of these sizes, with the header."""
     return lapack_words.ADDRESSES + 8 * len(sizes) + 64 + sum((n + 63) & -64 for n in sizes)
 
 
@@ -134,7 +134,7 @@ def _nbytes(buffer: Buffer) -> int:
 
 
 def _foreign(call: Extern) -> tuple[int, int, Any]:
-    """A C function of the user's."""
+    """A C function of the user."""
     from .foreign import bind  # late: few programs call one
     return bind(call)
 

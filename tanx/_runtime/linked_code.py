@@ -1,10 +1,9 @@
-"""Images: object code linked once, so that loading it takes no linker.
+"""Images: object code linked once, so that loading it needs no linker.
 
-LLVM emits an ELF file whose code does not care where it stands: :func:`link` lays its sections out
-and fills in all distances between them. What is left depends on the process, and is a list: slots
-for the addresses of functions from outside, and slots for addresses inside the image. Placing an
-image copies the bytes and fills the slots, in microseconds; LLVM need not be loaded for it. That is
-what is kept on disk.
+LLVM emits an ELF file with position-independent code: :func:`link` lays out its sections and
+resolves all distances between them. What remains depends on the process, and is a list: slots for
+the addresses of external functions, and slots for addresses inside the image. Placing an image
+copies the bytes and fills the slots, in microseconds, without LLVM. This form is cached on disk.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ __all__ = ["Image", "Placed", "link"]
 
 
 class Image(NamedTuple):
-    """Linked code. ``data`` may be executed up to ``writable``, and written to from there on.
+    """Linked code. ``data`` is executable up to ``writable``, and writable from there on.
 
-    The memory goes on with zeros up to ``size``. Offsets: of exported symbols and of all functions,
-    of slots for the addresses of imported symbols, and of slots for the addresses of places in the
-    image itself.
-    Code that was compiled in a hurry has with it the text that better code is to be made from.
+    The memory is padded with zeros up to ``size``. Offsets: of exported symbols and of all
+    functions, of slots for the addresses of imported symbols, and of slots for addresses in the
+    image itself. Code that was compiled quickly comes with the text from which better code is
+    compiled.
     """
 
     data: bytes
@@ -51,7 +50,7 @@ _WRITE, _ALLOC = 1, 2
 _X86_64, _AARCH64 = 62, 183
 _STUBS = {_X86_64: bytes.fromhex("ff2502000000cccc"),  # jmp *2(%rip)
           _AARCH64: bytes.fromhex("5000005800021fd6")}  # ldr x16, 8; br x16
-"""A jump to the address in the slot behind it, for functions too far away for a call."""
+"""A jump to the address in the slot after it, for functions too far away for a call."""
 
 
 class _Section(NamedTuple):
@@ -80,7 +79,7 @@ def link(objects: bytes) -> Image:
 
 
 class _Linking:
-    """An object file on its way to an image."""
+    """An object file being linked."""
 
     def __init__(self, objects: bytes):
         magic, kind, machine, *rest = _HEADER.unpack_from(objects)
@@ -120,7 +119,7 @@ class _Linking:
         loaded = {n for n, s in enumerate(self.sections) if s.flags & _ALLOC and s.size
                   and self._text(self.names + s.name) != ".eh_frame"}
         relocations = list(self._relocations(loaded))
-        # LLVM is not always told that something is constant; its section says so.
+        # LLVM does not always mark constants as such; their section says so.
         variable = sorted((n for n in loaded if self.sections[n].flags & _WRITE
                            and self._text(self.names + self.sections[n].name) != ".rodata"),
                           key=lambda n: (self.sections[n].kind == _NOBITS, n))  # zeros come last
@@ -146,7 +145,7 @@ class _Linking:
                     yield at, section.info, info & 0xFFFFFFFF, self.symbols[info >> 32], addend
 
     def _lay_out(self, numbers: list[int]) -> int:
-        """Append sections; the end of the last, whose zeros need not be stored."""
+        """Append sections; returns the end of the last, whose zeros need not be stored."""
         end = len(self.data)
         for n in numbers:
             section = self.sections[n]
@@ -159,7 +158,7 @@ class _Linking:
         return end
 
     def _make_slots(self, relocations: list) -> None:
-        """A slot, behind a jump, for each symbol that is outside or reached through one."""
+        """A slot, after a jump, for each symbol that is external or reached through one."""
         self.data.extend(bytes(-len(self.data) % 16))
         for _, _, kind, symbol, _ in relocations:
             if (not symbol.section or kind in _THROUGH_SLOTS) and symbol not in self.slots:
@@ -173,7 +172,7 @@ class _Linking:
         return self.offsets[symbol.section] + symbol.value
 
     def _note_address(self, at: int, symbol: _Symbol, addend: int) -> None:
-        """Eight bytes that are to hold the address of a symbol."""
+        """Reserve eight bytes for the address of a symbol."""
         if symbol.section:
             self.places.append((at, self._place(symbol) + addend))
         elif addend:
@@ -182,7 +181,7 @@ class _Linking:
             self.imports.append((symbol.name, at))
 
     def _relocate(self, at: int, kind: int, symbol: _Symbol, addend: int) -> None:
-        """Fill in the distance from a place to a symbol, or note that it needs the address."""
+        """Resolve the distance from a place to a symbol, or record that it needs the address."""
         if kind in _ADDRESSES:
             self._note_address(at, symbol, addend)
             return
@@ -237,7 +236,7 @@ def _fill_aarch64(data: bytearray, at: int, kind: int, target: int) -> bool:
 
 
 class Placed:
-    """An image in memory. Without ``forever`` it goes when this object does."""
+    """An image in memory. Without ``forever`` it is freed with this object."""
 
     def __init__(self, image: Image, resolve: Callable[[str], int], forever: bool = False):
         addresses = [(at, resolve(symbol)) for symbol, at in image.imports]

@@ -1,7 +1,7 @@
-"""Code into memory: links the object code of programs, finds what it calls, and runs it.
+"""Code into memory: links the object code of programs, resolves what it calls, and runs it.
 
-Code is kept by content: programs that come out as the same LLVM code share it. It leaves memory
-when it has no owner and has not been used for long.
+Code is cached by content: programs with the same LLVM code share it. It is freed when it has no
+owner and has not been used for long.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ __all__ = ["ClockedCode", "Code", "LIMIT", "Libraries", "Library", "clear", "cod
 T = TypeVar("T")
 
 LIMIT = 1 << 26
-"""Bytes of unused code that are kept in case they are needed again."""
+"""Bytes of unused code that are kept for reuse."""
 
 _CARE = 2e-5
-"""Seconds that a run may take for each line of code, if that is to be compiled in a hurry."""
+"""Seconds of a run for each line of code, up to which it is compiled quickly first."""
 
 Library = Callable[["Extern"], tuple[int, int, Any]]
-"""Gives, for a library call, the address of a C function and that of a context, and what keeps the
-two alive. The function takes the context and an array with the addresses of the buffers: outputs,
-then inputs."""
+"""Returns, for a library call, the address of a C function and that of a context, and what keeps
+the two alive. The function takes the context and an array with the addresses of the buffers:
+outputs, then inputs."""
 Libraries = Mapping[str, Library]
 
 
@@ -55,9 +55,9 @@ class Code:
     """A program in memory, ready to run; it stays there as long as this object does.
 
     ``address`` is that of its entry point, a C function of the address of an array that holds the
-    addresses of the buffers: inputs, outputs, then temporaries or the arena. ``key`` is the name
-    of the code, by which it is found again, with the library calls ``externs`` in it by symbol.
-    ``better`` makes the code anew with care, where it was made in a hurry.
+    addresses of the buffers: inputs, outputs, then temporaries or the arena. ``key`` is the name of
+    the code in caches, with the library calls ``externs`` in it by symbol. ``better`` compiles the
+    code again with optimizations, if it was compiled quickly.
     """
 
     def __init__(self, key: str, placed: Placed, externs: Mapping[str, Extern],
@@ -72,7 +72,7 @@ class Code:
         run(self.address, 0, *arrays)
 
     def improve(self) -> None:
-        """Have better code made in the background, if there can be some; it gives the same bits.
+        """Compile better code in the background, if possible; it gives the same bits.
 
         The entry point keeps its address, which callers may have stored.
         """
@@ -89,7 +89,7 @@ def _exchange(better: Callable[[], Placed], folder: str | None, code: Code) -> N
 
 
 def _with_folder(folder: str | None, make: Callable[[], T]) -> T:
-    """Make something in a thread of its own, with the folder of compiled code in use."""
+    """Run something in a separate thread, with the disk cache enabled."""
     with enable_compilation_cache(folder is not None), compilation_cache_dir(folder):
         return make()
 
@@ -97,12 +97,12 @@ def _with_folder(folder: str | None, make: Callable[[], T]) -> T:
 def compile_program(program: Program, *, offsets: Mapping[Buffer, Place] | None = None,
                     shared: Mapping[Buffer, Buffer] | None = None,
                     libraries: Libraries | None = None, seconds: float = inf) -> Code:
-    """The machine code of a program, compiled unless there is some like it.
+    """The machine code of a program, compiled unless equal code is cached.
 
     ``offsets`` places temporaries in an arena or in outputs, ``shared`` maps outputs to the inputs
-    whose memory they are (see ``_compiler/memory.py``); ``libraries`` has the functions of
-    ``Extern`` statements by name. A run spends ``seconds`` in this code, roughly: where it is
-    sooner, the code is made in a hurry, to be improved if it is used again.
+    whose memory they share (see ``_compiler/memory.py``); ``libraries`` has the functions of
+    ``Extern`` statements by name. A run spends roughly ``seconds`` in this code: if that is little,
+    the code is compiled quickly, and improved if it is used again.
 
     >>> from tanx._loops.build import element_program, op
     >>> x, y = np.arange(3.0), np.zeros(3)
@@ -155,7 +155,7 @@ class ClockedCode:
 
 
 class _Kept:
-    """Code by its key, at most :data:`LIMIT` bytes; the least recently used goes first."""
+    """Code by its key, at most :data:`LIMIT` bytes; the least recently used is dropped first."""
 
     def __init__(self) -> None:
         self.lock = new_lock()
@@ -170,7 +170,7 @@ class _Kept:
             return self.code[key]
 
     def add(self, key: tuple, code: Code) -> Code:
-        """Keep code, unless there is some already, as another thread may have made it."""
+        """Cache code, unless another thread has already added it."""
         with self.lock:
             if key not in self.code:
                 self.code[key] = code
@@ -191,9 +191,9 @@ _kept = _Kept()
 
 def code(key: str, externs: Mapping[str, Extern], libraries: Libraries,
          text: Callable[[], str] | None = None, quick: bool = False) -> Code | None:
-    """The code that goes by a key, ready to run: from memory, from disk, or made from its text.
+    """The code for a key, ready to run: from memory, from disk, or compiled from its text.
 
-    Code in a hurry will do where there is no better one, and is made where it is asked for.
+    Quickly compiled code is used if there is no better one, and is compiled if requested.
     """
     libraries = {call.name: libraries[call.name] for call in externs.values()}
     whole_key = (key, *externs.items(), *libraries.items())  # texts do not hold parameters
@@ -207,7 +207,7 @@ def code(key: str, externs: Mapping[str, Extern], libraries: Libraries,
     place, keep = _placing(externs, libraries)
     better = partial(_better, key, linked.text, place) if linked.text else None
     made = Code(key, place(linked), externs, keep, better)
-    # What a user's function holds is not kept in case it is needed again.
+    # Code that refers to a user's function is not kept for reuse.
     users = CALLBACK in libraries or FOREIGN in libraries
     return made if users else _kept.add(whole_key, made)
 

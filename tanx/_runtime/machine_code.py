@@ -1,4 +1,4 @@
-"""Machine code from LLVM text: assembled and linked once, kept on disk, placed when needed."""
+"""Machine code from LLVM text: assembled and linked once, cached on disk, placed when needed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["Image", "Placed", "address_of", "image", "permanent"]
 
 def image(key: str, text: Callable[[], str] | None, tidy: bool = False,
           quick: bool = False) -> Image | None:
-    """The code that goes by a name: from disk, or else made from its text if that can be had.
+    """The code with a name: from disk, or compiled from its text if there is one.
 
-    ``quick`` makes it in a hurry, to be exchanged for better code.
+    ``quick`` compiles it with few optimizations, to be replaced by better code.
     """
     found = disk_cache.read(key)
     if found is not None:
@@ -44,12 +44,12 @@ def image(key: str, text: Callable[[], str] | None, tidy: bool = False,
 
 def permanent(name: str, text: Callable[[], str],
               symbols: Mapping[str, int] | None = None, tidy: bool = False) -> dict[str, int]:
-    """The addresses of functions that tanx itself consists of, by their names.
+    """The addresses of native functions of tanx itself, by their names.
 
-    ``text`` must depend on nothing but ``name``, the processor and the source of tanx: it is asked
-    for only if the code is not on disk. Addresses in this process go in by ``symbols``. The code
-    stays until the process ends, for threads may wait in it longer than Python's objects live.
-    ``tidy`` is for ``assemble``.
+    ``text`` must depend only on ``name``, the processor and the source of tanx: it is used only if
+    the code is not on disk. ``symbols`` are addresses in this process. The code stays until the
+    process ends, because threads may wait in it longer than Python's objects live. ``tidy`` is for
+    ``assemble``.
     """
     need_native("tanx")
     made = image(disk_cache.key_of("native", name.encode()), text, tidy)
@@ -60,7 +60,8 @@ def permanent(name: str, text: Callable[[], str],
 
 @cache
 def address_of(symbol: str) -> int:
-    """The address of a function of the C library, of Python, or of what GCC and LLVM rely on."""
+    """The address of a function of the C library, of Python, or of the support libraries of GCC and
+    LLVM."""
     for library in (None, "libm.so.6", "libgcc_s.so.1"):
         try:
             function = getattr(ctypes.CDLL(library), symbol)

@@ -1,8 +1,8 @@
-"""The memory of the machine, and the error where it is not enough.
+"""The memory of the machine, and the error if it is not enough.
 
-A system may promise memory that it does not have, and end the process when that is touched. So a
-request that is larger than the memory of the machine, or than the limit of the process's control
-group, is refused beforehand, and so is a large request that does not fit into free memory.
+A system may promise memory that it does not have, and kill the process when that is used. So a
+request larger than the memory of the machine, or than the limit of the process's control group, is
+refused in advance, and so is a large request that does not fit into free memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HEAVY = 1 << 28
 """Bytes from which free memory is checked, which takes a tenth of a millisecond."""
 
 MOST_DIMENSIONS = 64
-"""NumPy's limit: arrays are its arrays inside."""
+"""NumPy's limit, because arrays hold NumPy arrays."""
 
 _UNLIMITED = 1 << 60
 _SHOWN = 5  # of the live arrays
@@ -39,12 +39,12 @@ _SHOWN = 5  # of the live arrays
 
 
 def _number(text: str) -> int:
-    """The number in a file of a control group; "max", or an enormous number, is no limit."""
+    """The number in a file of a control group; "max", or an enormous number, means no limit."""
     return int(text) if text.strip().isdecimal() else _UNLIMITED
 
 
 def _entry(text: str, name: str) -> int:
-    """A number in a file of names and numbers; 0 where it is not there."""
+    """A number in a file of names and numbers; 0 if it is missing."""
     for line in text.splitlines():
         words = line.replace(":", " ").split()
         if words and words[0] == name:
@@ -54,8 +54,8 @@ def _entry(text: str, name: str) -> int:
 
 _FILES = {True: ("memory.max", "memory.current", "inactive_file"),
           False: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")}
-"""What tells the limit of a control group, its use, and of its use what is a cache of files: in the
-second version of control groups, and in the first."""
+"""Files with the limit of a control group, its use, and the part of its use that is file cache: in
+version 2 of control groups, and in version 1."""
 
 
 @cache
@@ -75,7 +75,7 @@ growth.memory = memory_of_machine
 
 
 def available_memory(root: str = "/") -> int:
-    """Bytes that can be had now without anything being taken from other processes."""
+    """Bytes that are available now without swapping."""
     memory = text_of(f"{root}proc/meminfo")
     swap = 1024 * _entry(memory, "SwapFree")
     if not _entry(memory, "MemAvailable"):
@@ -94,7 +94,7 @@ def available_memory(root: str = "/") -> int:
 
 
 def room_for(nbytes: int, kept: Callable[[], int] = lambda: 0) -> bool:
-    """Whether there is room for so many bytes; ``kept`` tells how many are kept for new arrays."""
+    """Whether so many bytes fit; ``kept`` says how many are kept for new arrays."""
     if nbytes < HEAVY:
         return True
     if nbytes > memory_of_machine():
@@ -106,13 +106,13 @@ def room_for(nbytes: int, kept: Callable[[], int] = lambda: 0) -> bool:
 
 
 def make_room(primitive, result) -> None:
-    """Check that there is room for the result of an eager operation, and that it may exist.
+    """Check that the result of an eager operation fits, and that it may exist.
 
-    Layouts make views, which take no memory: they only must not be larger than all of it.
+    Layouts make views, which take no memory: these must only not be larger than all of it.
     """
     for aval in result if primitive.multiple_results else (result,):
         shape = aval.shape
-        if prod(shape) * 8 < HEAVY and len(shape) <= MOST_DIMENSIONS:  # most are: it counts here
+        if prod(shape) * 8 < HEAVY and len(shape) <= MOST_DIMENSIONS:  # the fast path
             continue
         check_rank(f"tanx.lax.{primitive.name}", aval)
         view = primitive.kind is Kind.LAYOUT
@@ -121,7 +121,7 @@ def make_room(primitive, result) -> None:
 
 
 def check_rank(function: str, aval: ShapedArray) -> None:
-    """Arrays have so many dimensions at most."""
+    """Check the number of dimensions."""
     if len(aval.shape) > MOST_DIMENSIONS:
         raise ValueError(explain(
             function, f"arrays have at most {MOST_DIMENSIONS} dimensions.",
@@ -130,7 +130,7 @@ def check_rank(function: str, aval: ShapedArray) -> None:
 
 def out_of_memory(function: str, results: Sequence[tuple[ShapedArray, SourceInfo | None]],
                   temporaries: int = 0, source: SourceInfo | None = None) -> OutOfMemoryError:
-    """The error where there is no room for results, each with its line, and for temporaries."""
+    """The error if there is no memory for results, each with its line, and for temporaries."""
     results = sorted(results, key=lambda pair: -pair[0].nbytes)
     facts = [f"asked for: {in_words(temporaries + sum(aval.nbytes for aval, _ in results))}"]
     for aval, made in results[:_SHOWN]:
@@ -159,7 +159,7 @@ def _live(arrays: Iterable[Array]) -> list[str]:
 
 
 def _maker(x: Array) -> str:
-    """Where an array was made, if it remembers that: large ones do."""
+    """Where an array was made, if it records that: large ones do."""
     made = lines_of(getattr(x, "_origin", ()))
     return f", made at {_place(made[0])}" if made else ""
 
@@ -169,7 +169,7 @@ def _place(source: SourceInfo) -> str:
 
 
 def in_words(nbytes: int) -> str:
-    """A number of bytes as people read it.
+    """A number of bytes, readable.
 
     >>> in_words(360_000_000_000)
     '335.3 GiB'

@@ -1,13 +1,13 @@
 """Machine code from a small part of Python, for functions that run without the interpreter.
 
-A module of *native functions* is an ordinary file of Python. All values are integers of 64 bits,
-addresses among them; memory is read and written by the functions below, C functions are reached as
-attributes of :data:`C` and what lies at a fixed place as attributes of :data:`address_of`.
-:func:`translate` makes LLVM code of whole files: assignments, ``if``, ``while``, ``return``,
-arithmetic (of divisions, ``//`` of non-negative numbers), comparisons, ``and``, ``or``, ``not`` and
-calls, no more. Names in capitals are constants of the file, known when it is translated, or memory
-that lives as long as the code (:class:`Static`). Threads meet in words that :func:`atomic_word` and
-the functions below it read and write.
+A module of *native functions* is an ordinary Python file. All values are 64-bit integers, including
+addresses; the functions below read and write memory, C functions are attributes of :data:`C` and
+external addresses attributes of :data:`address_of`. :func:`translate` turns whole files into LLVM
+code: assignments, ``if``, ``while``, ``return``, arithmetic (division only as ``//`` of
+non-negative numbers), comparisons, ``and``, ``or``, ``not`` and calls, no more. Names in capitals
+are constants of the file, known when it is translated, or memory that lives as long as the code
+(:class:`Static`). Threads communicate through words that :func:`atomic_word` and the functions
+below it read and write.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def word(address: int, offset: int = 0) -> int:
 
 
 def int32(address: int, offset: int = 0) -> int:
-    """The 32 bits at an address, as a number with a sign."""
+    """The 32 bits at an address, as a signed number."""
     return ctypes.c_int32.from_address(address + offset).value
 
 
@@ -65,13 +65,13 @@ def put32(address: int, offset: int, value: int) -> None:
 
 
 def flip16(address: int, source: int, bits: int) -> None:
-    """Copy 16 bytes, in each half of which ``bits`` are flipped."""
+    """Copy 16 bytes, flipping ``bits`` in each half."""
     put(address, 0, word(source) ^ bits)
     put(address, 8, word(source, 8) ^ bits)
 
 
 def fetch(address: int) -> None:
-    """Tell the processor that the data at an address will be needed soon."""
+    """Prefetch the data at an address."""
 
 
 def narrow(address: int, source: int) -> None:
@@ -100,14 +100,14 @@ def call(function: int, *args: int) -> int:
 
 
 def inline(function: T) -> T:
-    """A decorator: the function is written out wherever it is called."""
+    """A decorator: the function is inlined wherever it is called."""
     return function
 
 
 class Static(int):
-    """The address of memory of so many bytes, zeros at first, which lives as long as the code.
+    """The address of memory of so many bytes, initially zero, which lives as long as the code.
 
-    It begins at a multiple of 128 bytes, so no two of them share a line of cache.
+    It is aligned to 128 bytes, so that no two of them share a cache line.
     """
 
     size: int
@@ -123,12 +123,12 @@ class Static(int):
 
 
 def atomic_word(address: int, offset: int = 0) -> int:
-    """The word at an address, and so everything that was written before it."""
+    """Read the word at an address, with acquire semantics."""
     return word(address, offset)
 
 
 def publish(address: int, offset: int, value: int) -> None:
-    """Write a word; a thread that reads it by ``atomic_word`` sees all that was written before."""
+    """Write a word; a thread that reads it by ``atomic_word`` sees everything written before."""
     put(address, offset, value)
 
 
@@ -138,29 +138,29 @@ def publish32(address: int, offset: int, value: int) -> None:
 
 
 def put_in_order(address: int, offset: int, value: int) -> None:
-    """As ``publish``, and before anything that this thread reads after it."""
+    """As ``publish``, and ordered before anything that this thread reads after it."""
     put(address, offset, value)
 
 
 def exchange(address: int, value: int) -> int:
-    """Write a word; gives the old one."""
+    """Write a word; returns the old one."""
     before = word(address)
     put(address, 0, value)
     return before
 
 
 def add_to(address: int, value: int) -> int:
-    """Add to a word; gives the old one."""
+    """Add to a word; returns the old one."""
     return exchange(address, word(address) + value)
 
 
 def compare_exchange(address: int, expected: int, value: int) -> int:
-    """Write a word if it is as expected; gives the old one."""
+    """Write a word if it is as expected; returns the old one."""
     return exchange(address, value) if word(address) == expected else word(address)
 
 
 def pause() -> None:
-    """Let the processor rest for some cycles, in a loop that waits for another thread."""
+    """Pause the processor for some cycles, in a loop that waits for another thread."""
 
 
 _PAUSES: dict[str, tuple[str, str, int]] = {
@@ -171,7 +171,7 @@ _PAUSE, _CYCLES, PAUSES = _PAUSES.get(
 
 
 class _Symbols:
-    """Names of things outside; their addresses are given when the code is linked."""
+    """Names of external symbols; their addresses are given when the code is linked."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # Python asks, as for __wrapped__
@@ -212,7 +212,7 @@ _EXCHANGES = {"exchange": "xchg", "add_to": "add"}
 
 
 class _Function:
-    """One function on its way to LLVM code; variables live in slots, which LLVM makes registers."""
+    """One function being translated; variables live in slots, which LLVM turns into registers."""
 
     def __init__(self, node: ast.FunctionDef, constants: Mapping[str, Any],
                  functions: Container[str], symbols: dict[str, str], export: bool):
@@ -449,9 +449,9 @@ def _foreign(node: ast.AST) -> NotImplementedError:
 
 
 def translate(modules: Iterable[ModuleType], exports: Iterable[str] = ()) -> str:
-    """The functions of some modules as LLVM code, to be made tidy.
+    """The functions of some modules as LLVM code, for ``tidy``.
 
-    They may call each other; those in ``exports`` are seen from outside.
+    They may call each other; those in ``exports`` are visible from outside.
     """
     homes = {node.name: (node, vars(module)) for module in modules
              for node in ast.parse(inspect.getsource(module)).body

@@ -1,8 +1,8 @@
 """The layout of Python's objects, for native code that reads their fields.
 
-Offsets are found by asking the interpreter and confirmed on live objects; :func:`obstacle` says
-why native code is impossible in this process, if it is. :func:`callable_class` gives a
-class the fields by which native code takes its calls.
+Offsets are read from the interpreter and confirmed on live objects; :func:`obstacle` says why
+native calls are impossible in this process, if they are. :func:`callable_class` gives a class the
+fields through which native code takes its calls.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ class _Plain:
 
 
 FIELDS = _Plain.__basicsize__
-"""Where a callable object has its fields: the address of the function that takes its calls, a tuple
-of entries, and the number of the entry that fitted last."""
+"""Offsets of the fields of a callable object: the address of the function that takes its calls, a
+tuple of entries, and the number of the entry that matched last."""
 
 _WORD = 8
 
 
 def slot_offset(cls: type, name: str) -> int:
-    """How far into its instances a class has one of its ``__slots__``."""
+    """The offset of one of a class's ``__slots__`` in its instances."""
     return member_offset(cls.__dict__[name])
 
 
 def member_offset(descriptor: MemberDescriptorType) -> int:
-    """How far into objects one of their ``__slots__`` is, by what the class has for it."""
+    """The offset of one of the ``__slots__`` in objects, from its descriptor."""
     member = _word(id(descriptor) + 40)  # PyMemberDescrObject.d_member
     return _word(member + 16)  # PyMemberDef.offset
 
@@ -80,7 +80,7 @@ def versions() -> str | None:
         return ctypes.c_uint32.from_address(id(_Plain) + 384).value
 
     seen = set()
-    for i in range(40):  # often enough for the interpreter to take its shortcuts
+    for i in range(40):  # often enough for the interpreter to specialize
         sample.value = i
         seen.add(dict_version())
     members["value"] = 1
@@ -97,7 +97,7 @@ def versions() -> str | None:
 
 
 def _unexpected() -> str | None:
-    """The first kind of object that does not look as native code takes it to."""
+    """The first kind of object that does not have the expected layout."""
     a, b = object(), object()
     array = np.zeros((2, 3), np.int16)
     dims = _word(id(array) + 32)
@@ -167,8 +167,8 @@ class _Spec(ctypes.Structure):
 def callable_class(cls: T) -> T:
     """A class decorator: calls of instances go to the native function of :func:`native_calls`.
 
-    Until an instance has one, and wherever native code is not possible, they go to ``__call__`` as
-    always. The class behaves as functions do when it is an attribute of another class, so it must
+    Until an instance has one, and where native code is not possible, they go to ``__call__`` as
+    usual. The class behaves like functions when it is an attribute of another class, so it must
     have a ``__get__`` that binds.
     """
     if obstacle() is not None or cls.__basicsize__ != FIELDS:
@@ -179,7 +179,7 @@ def callable_class(cls: T) -> T:
     slots = (_Slot * 2)(_Slot(_MEMBERS, ctypes.addressof(members)))
     name = f"{cls.__module__}.{cls.__qualname__}".encode()
     spec = _Spec(name, FIELDS + 3 * _WORD, 0, _VECTORCALL | _METHOD | _BASETYPE | _VERSIONED, slots)
-    forever((members, slots, name, spec))  # which the type refers to
+    forever((members, slots, name, spec))  # the type refers to them
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_Spec), ctypes.py_object)(
         ("PyType_FromSpecWithBases", ctypes.pythonapi))
     made = make(spec, (cls,))

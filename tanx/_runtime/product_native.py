@@ -1,14 +1,14 @@
-"""Products of matrices of any size as native code (see ``native.py``): what factorisations need.
+"""Matrix products of any size as native code (see ``native.py``), for factorisations.
 
-Matrices lie by columns, as LAPACK has them. A *kind* is an array of words about a dtype: the bytes
-of an element, the sign and one as bits, the kernel that adds a tile of products to what is there
+Matrices are stored by columns, as in LAPACK. A *kind* is an array of words about a dtype: the bytes
+of an element, the sign and one as bits, the kernel that adds a tile of products to the stored sums
 (``micro.py``, form ``k``) with its rows and columns, and the addresses of functions. The kernel's
-rows are side by side in memory, hence columns here: a tile is ``ROWS`` columns of ``COLUMNS``
+rows are contiguous in memory, hence columns here: a tile is ``ROWS`` columns of ``COLUMNS``
 elements each.
 
 The left factor is copied to panels of ``COLUMNS`` rows, all terms of one before those of the next,
 and the right one column by column; both in blocks that stay in a cache. Tiles at the edges are
-computed elsewhere, and what belongs to the result is copied.
+computed elsewhere, and the part that belongs to the result is copied.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["clear", "less", "multiply", "pack", "pack_panels", "product_task", "
 
 SIZE, SIGN, ONE, KERNEL, ROWS, COLUMNS, PACK, TASK, SWAP, REFLECT = (
     0, 8, 16, 24, 32, 40, 48, 56, 64, 72)
-"""Places in a kind; those of library functions follow, see ``factor_native.py``."""
+"""Offsets in a kind; those of library functions follow, see ``factor_native.py``."""
 
 SUBTRACT, OVERWRITE, TRIANGLE = 1, 2, 4
 """Options of a product, which is added by default; of a triangle only the upper part is read."""
@@ -31,11 +31,11 @@ BLOCK_BYTES = 2048
 CHUNK = 24
 """Columns of the result that a task computes, at most."""
 SMALL = 120
-"""Place in a kind of how many multiplications are not worth a second thread."""
+"""Offset in a kind of how many multiplications are not worth a second thread."""
 GROUP = 4
-"""Panels that a task copies, where rows are neighbours."""
+"""Panels that a task copies, if rows are contiguous."""
 LINE = 64
-"""Bytes that caches move at a time."""
+"""Bytes of a cache line."""
 COPY = 16
 """Multiplications that take as long as copying one element."""
 
@@ -49,10 +49,10 @@ PRODUCT = 136
 def multiply(kind: int, m: int, n: int, k: int, left: int, row_step: int, term_step: int,
              right: int, right_term_step: int, right_step: int, result: int, result_step: int,
              flags: int) -> None:
-    """Add a product to ``result`` (m x n), or what ``flags`` say; steps are in elements.
+    """Add a product to ``result`` (m x n), or do what ``flags`` say; steps are in elements.
 
-    To be overwritten, the result may be one of the factors, if it has at most ``TERMS`` terms and,
-    as the right factor, fits into one block.
+    If it is overwritten, the result may be one of the factors, if it has at most ``TERMS`` terms
+    and, as the right factor, fits into one block.
     """
     if m <= 0 or n <= 0:
         return
@@ -110,7 +110,7 @@ def less(x: int, y: int) -> int:
 
 
 def _columns_of_a_task(rows: int, n: int) -> int:
-    """Whole tiles; the fewer, the fewer there are, so that threads have the same to do."""
+    """Whole tiles, fewer if there are few, so that threads have equal shares."""
     each = (CHUNK // rows) * rows
     while each > rows and n < 8 * each:
         each -= rows
@@ -118,7 +118,7 @@ def _columns_of_a_task(rows: int, n: int) -> int:
 
 
 def spread(kind: int, task: int, job: int, count: int, work: int) -> None:
-    """Run tasks, in several threads if that is worth it."""
+    """Run tasks, in several threads if that pays."""
     if work > word(kind, SMALL):
         C.tanx_parallel(task, job, count)
         return

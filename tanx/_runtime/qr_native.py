@@ -41,13 +41,14 @@ from .product_native import (
 __all__ = ["dgeqrf", "dorgqr", "reflect_task", "sgeqrf", "sorgqr"]
 
 GEQR2, SCAL = 104, 112
-"""Places of LAPACK's routines in a kind, after those of ``factor_native.py``."""
+"""Offsets of LAPACK's routines in a kind, after those of ``factor_native.py``."""
 BLOCK = 32
 """Reflections that are applied at once."""
 CHUNK = 24
 """Columns that a task applies reflections to, at most."""
 FEW, FEW_ELEMENTS = 16, 8192
-"""Columns that LAPACK finds reflections for, and fewer than how many elements; as with LU."""
+"""Columns for which LAPACK computes reflections, and the elements up to which it does; as with
+LU."""
 
 # Products with V', with T and with V, and the columns they are for, as an array of words.
 TURNED, INNER, OUTER, X, X_STEP, X_COUNT, X_EACH = (
@@ -90,7 +91,7 @@ def _factor(kind: int, m: int, n: int, a: int, step: int, factors: int) -> None:
 
 
 def _factor_block(kind: int, m: int, n: int, a: int, step: int, factors: int) -> None:
-    """Reflections of the first half of a block, which the other half has to wait for."""
+    """Reflections of the first half of a block, which the other half depends on."""
     size = word(kind, SIZE)
     if n <= narrowed(FEW, m, FEW_ELEMENTS):
         _factor_few(kind, m, n, a, step, factors)
@@ -139,9 +140,9 @@ def _copy_vectors(kind: int, m: int, n: int, vectors: int, step: int, v: int) ->
 
 def _apply(kind: int, m: int, n: int, v: int, factors: int, columns: int, to: int, step: int,
            turned: int) -> None:
-    """Subtract ``V T V' x`` from columns ``x``: by tasks that have some columns each.
+    """Subtract ``V T V' x`` from columns ``x``, in tasks of some columns each.
 
-    Columns that do not fill a tile come last. There is room for ``V' x`` after the vectors.
+    Columns that do not fill a tile come last. Memory for ``V' x`` follows the vectors.
     """
     size = word(kind, SIZE)
     triangle = stack(8 * BLOCK * BLOCK)
@@ -263,7 +264,7 @@ def _triangle(kind: int, m: int, n: int, v: int, factors: int, t: int) -> None:
 
 
 def _scale(kind: int, n: int, factor: int, x: int, step: int) -> None:
-    """Multiply numbers, a step apart, with a factor."""
+    """Multiply numbers at a stride by a factor."""
     given = stack(16)
     put32(given, 0, n)
     put32(given, 8, step)
@@ -308,7 +309,7 @@ def _product(kind: int, m: int, n: int, k: int, a: int, step: int, factors: int)
 
 
 def _identity(kind: int, m: int, n: int, a: int, step: int, first: int) -> None:
-    """Make columns from ``first`` on, up to ``n``, those of the identity."""
+    """Set columns from ``first`` to ``n`` to those of the identity."""
     size = word(kind, SIZE)
     j = first
     while j < n:

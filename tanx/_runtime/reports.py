@@ -14,7 +14,7 @@ _MOST = 8
 
 
 def report(what: str, name: str, types: Sequence, seconds: float) -> None:
-    """Log a piece of work of the compiler, for all to see only where the option asks for it."""
+    """Log work of the compiler; visible by default only if the option says so."""
     shown = ", ".join(t.str_short(True) if hasattr(t, "str_short") else str(t)
                       for t in types[:_MOST])
     more = f", and {len(types) - _MOST} more" if len(types) > _MOST else ""

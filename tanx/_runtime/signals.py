@@ -1,4 +1,4 @@
-"""Ctrl-C at the wrong moment: it is put off while code runs that must not be left half-way."""
+"""Ctrl-C at the wrong moment: it is deferred while code runs that must not be interrupted."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ when_restored: list[Callable[[], object]] = []
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Put Ctrl-C off until the end of a block.
+    """Defer Ctrl-C until the end of a block.
 
-    For calls of LLVM: its wrapper takes a lock of its own for each of them, and an exception at the
-    wrong moment would leave it locked for all other threads.
+    For calls of LLVM: its wrapper takes a lock for each of them, and an exception at the wrong
+    moment would leave it locked for all other threads.
     """
     handler = signal.getsignal(signal.SIGINT)
     if not callable(handler) or threading.current_thread() is not threading.main_thread():

@@ -1,14 +1,13 @@
 """Stopping running programs: Ctrl-C, and exceptions in functions that they call.
 
-Loops of compiled code look at :data:`words` in each step. Where one of them is not zero, they ask
-``tanx_stopped``, which lets Python see its signals, as the interpreter does between two lines, and
-tells whether there is a reason for this program to end. Reasons belong to threads: an exception
-that a signal handler raised in the main thread, one of a callback, or that of another thread which
-no longer wants to wait for work in the background. Tasks of the pool end with the thread that has
-started them.
+Loops of compiled code read :data:`words` in each step. If one of them is not zero, they call
+``tanx_stopped``, which lets Python handle signals, as the interpreter does between two lines, and
+says whether there is a reason for this program to end. Reasons belong to threads: an exception that
+a signal handler raised in the main thread, one of a callback, or that of another thread which no
+longer waits for work in the background. Tasks of the pool end with the thread that started them.
 
-A signal handler of Python's runs only when the main thread is back in Python. So that loops notice,
-a native handler stands in front of it: it calls Python's and then sets the first of the words.
+A Python signal handler runs only when the main thread is back in Python. So that loops notice, a
+native handler comes before it: it calls Python's and then sets the first of the words.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ __all__ = ["addresses", "doom", "enter_address", "errors_of_threads", "fail", "f
 
 
 class _Words(ctypes.Structure):
-    """The two halves of the word that loops look at."""
+    """The two halves of the word that loops read."""
 
     _fields_ = [("interrupted", ctypes.c_int32), ("failing", ctypes.c_int32)]
 
@@ -50,7 +49,7 @@ def enter_address() -> int:
 
 
 def addresses() -> dict[str, int]:
-    """The addresses that compiled code needs; the signal handler is installed from now on."""
+    """The addresses that compiled code needs; installs the signal handler."""
     found = _native()
     _listen()
     return {STOP: ctypes.addressof(words), STOPPED: found[STOPPED], NO_ROOM: found[NO_ROOM]}
@@ -94,25 +93,25 @@ _reasons: set[int] = set()  # the reasons to stop, by identity
 _errors: dict[int, BaseException] = {}  # raised by signal handlers, by thread
 
 errors_of_threads: list[Callable[[int, BaseException | None], BaseException | None]] = []
-"""Functions that may know why a thread should stop; they are told of an error in that thread."""
+"""Functions that may know why a thread should stop; they get an error in that thread."""
 
 
 def doom(thing: object) -> None:
-    """From now on loops ask whether to stop, until the request is withdrawn."""
+    """Let loops check whether to stop, until the request is withdrawn."""
     with _lock:
         _reasons.add(id(thing))
         words.failing = len(_reasons)
 
 
 def spare(thing: object) -> None:
-    """There is one reason less to ask."""
+    """Withdraw a reason to stop."""
     with _lock:
         _reasons.discard(id(thing))
         words.failing = len(_reasons)
 
 
 def settle() -> None:
-    """Raise the exception because of which the program has stopped that ran in this thread."""
+    """Raise the exception that stopped the program in this thread."""
     error = _errors.pop(threading.get_ident(), None)
     if error is not None:
         spare(error)
@@ -120,7 +119,7 @@ def settle() -> None:
 
 
 fails_job: list[Callable[[int, BaseException], bool]] = []
-"""Functions that let the background job in a thread fail, if a job runs there."""
+"""Functions that fail the background job in a thread, if a job runs there."""
 
 
 def fail(error: BaseException) -> None:
@@ -134,13 +133,13 @@ def fail(error: BaseException) -> None:
 
 
 def _no_room(error: BaseException | None, address: int) -> None:
-    """Stop a program one of whose tasks finds no memory; ``error`` is that of a signal handler."""
+    """Stop a program because a task finds no memory; ``error`` is that of a signal handler."""
     size = ctypes.c_int64.from_address(address).value
     fail(out_of_memory("tanx.jit", [], size) if error is None else error)
 
 
 def has_failed() -> bool:
-    """Whether the program that runs in this thread is to stop for an error."""
+    """Whether the program that runs in this thread should stop for an error."""
     return threading.get_ident() in _errors
 
 
@@ -158,5 +157,5 @@ def _look(error: BaseException | None) -> bool:
 
 
 def _why(thread: int, error: BaseException | None) -> bool:
-    found = [know(thread, error) for know in errors_of_threads]  # all of them are told
+    found = [know(thread, error) for know in errors_of_threads]  # all of them are called
     return thread in _errors or any(found)

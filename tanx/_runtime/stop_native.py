@@ -1,6 +1,6 @@
-"""How a program asks whether to stop, as native code (see ``native.py``).
+"""How a program checks whether to stop, as native code (see ``native.py``).
 
-``stop.py`` says when it should, and why.
+``stop.py`` decides when it should, and why.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from .native import C, Static, address_of, call, int32, publish32, put, stack, w
 __all__ = ["tanx_enter", "tanx_listen", "tanx_no_room", "tanx_stopped"]
 
 BEFORE = Static(8)
-"""The signal handler that was there before ours."""
+"""The signal handler that was installed before ours."""
 FAILING = 4
-"""Where the second half of the word ``tanx_stop`` is, in bytes."""
+"""The offset of the second half of the word ``tanx_stop``, in bytes."""
 ACTION = 512
 """Bytes that the system's ``struct sigaction`` may have; the address of the handler comes first."""
 DEFAULT, IGNORED = 0, 1  # in place of a handler
 
 
 def taken() -> int:
-    """The exception that was raised, which is no longer pending; a new reference."""
+    """The exception that was raised, which is cleared; a new reference."""
     kind = stack(8)
     error = stack(8)
     frames = stack(8)
@@ -31,9 +31,9 @@ def taken() -> int:
 
 
 def signalled() -> int:
-    """Let signal handlers run; what they raised, or None.
+    """Run signal handlers; returns what they raised, or None.
 
-    Python would run them when it enters a function, and nothing would catch it.
+    Python would run them when it enters a function, where nothing would catch the exception.
     """
     if C.PyErr_CheckSignals() != 0:
         return taken()
@@ -62,7 +62,7 @@ def tanx_stopped() -> int:
 def tanx_enter(function: int, addresses: int) -> None:
     """Call a Python function of an exception, or None, and the address of an array of addresses.
 
-    An exception that it raises is what it is called with the next time, until it raises none.
+    An exception that it raises is passed to the next call, until it raises none.
     """
     arguments = stack(16)
     state = C.PyGILState_Ensure()
@@ -82,16 +82,16 @@ def tanx_enter(function: int, addresses: int) -> None:
 
 
 def tanx_no_room(size: int) -> None:
-    """Let the program in this thread fail, as there is no memory of so many bytes for a task."""
+    """Fail the program in this thread: there is no memory of so many bytes for a task."""
     place = stack(8)
     put(place, 0, size)
     tanx_enter(address_of.no_room, place)
 
 
 def interrupt(number: int, facts: int, context: int) -> None:
-    """The signal handler: does what was done before, then sets the word.
+    """The signal handler: calls the previous one, then sets the word.
 
-    The other way round, if the signal comes to another thread, the main thread may see the word,
+    In the other order, if the signal comes to another thread, the main thread might see the word,
     find no signal in Python, and clear the word before Python knows of it.
     """
     call(word(BEFORE), number, facts, context)
@@ -99,7 +99,7 @@ def interrupt(number: int, facts: int, context: int) -> None:
 
 
 def tanx_listen(number: int) -> None:
-    """Put the handler in front of the one that is there, if that is a function."""
+    """Install the handler before the current one, if that is a function."""
     action = stack(ACTION)
     C.sigaction(number, 0, action)
     there = word(action)

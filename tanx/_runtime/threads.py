@@ -1,19 +1,19 @@
-"""The threads of a process: a pool that native code hands tasks to, built by LLVM at first use.
+"""The threads of a process: a pool that runs tasks of native code, built by LLVM at its first use.
 
 ``void tanx_parallel(ptr task, ptr context, i64 count)`` calls ``task(context, i)`` once for each
 ``i`` below ``count`` and returns when all are done. The calling thread takes part; Python does not.
-A call while the pool is at work, be it from inside a task or from another thread, goes through its
-tasks alone rather than wait.
+A call while the pool is busy, from inside a task or from another thread, runs its tasks alone
+rather than wait.
 
 How it works: a job is published in one word, ``epoch << 32 | open << 16 | members``. A worker that
 sees an open epoch for the first time joins by counting itself in, takes tasks until there are none
 left, and counts itself out. The caller does the same, then closes the job, so that no more threads
-join, and waits until no members are left. A waiting thread polls for some microseconds, since
-kernels follow each other closely, and then sleeps. ``void tanx_hold(i64 more)`` lets workers poll
-for longer, while work goes on that has many small jobs.
+join, and waits until no members are left. A waiting thread spins for some microseconds, because
+kernels follow each other closely, and then sleeps. ``void tanx_hold(i64 more)`` makes workers spin
+longer, during work with many small jobs.
 
-Tasks that follow each other are often neighbours in memory, which processors read ahead. So each
-member begins with a stretch of the tasks, in order, and then helps with those of others.
+Consecutive tasks often access adjacent memory, which the hardware prefetches. So each member begins
+with a range of the tasks, in order, and then helps with the ranges of others.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Pool:
         self._lock = new_lock()
         self._size: int | None = None
         self._addresses: dict[str, int] = {}
-        self.listeners: list[Callable[[int], None]] = []  # are told the size when it changes
+        self.listeners: list[Callable[[int], None]] = []  # called with the size when it changes
 
     @property
     def size(self) -> int:
@@ -76,7 +76,7 @@ class _Pool:
             return self._addresses
 
     def forked(self) -> None:
-        """In a new process, where none of the threads but the calling one exists."""
+        """In a new process, where only the calling thread exists."""
         if self._addresses:
             self._call("tanx_fresh")
 
@@ -124,11 +124,11 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(threads: int) -> None:
-    """Let compiled functions use so many threads on the CPU, the calling one among them.
+    """Set how many threads compiled functions use on the CPU, including the calling one.
 
-    Without it, the number is that of ``OMP_NUM_THREADS``, or of the processors that the process may
+    By default, the number is that of ``OMP_NUM_THREADS``, or of the processors that the process may
     use, by its affinity and by the limits of its control groups (a container with 2.5 CPUs: three).
-    LAPACK's library uses no more threads, either. Results do not depend on it: work is cut into the
+    LAPACK's library uses no more threads either. Results do not depend on it: work is cut into the
     same pieces for any number of threads. Calls that run in the meantime are not disturbed.
 
     >>> before = tanx.get_num_threads()

@@ -25,7 +25,7 @@ from .waiting_native import wait_a_while
 __all__ = ["tanx_fresh", "tanx_hold", "tanx_limit", "tanx_parallel"]
 
 STRETCHES = 64
-"""Stretches of tasks at most."""
+"""Ranges of tasks at most."""
 OPEN = 1 << 16
 MEMBERS, EPOCHS, STEP = OPEN - 1, -1 << 32, (1 << 32) + OPEN
 """Parts of the word that publishes a job."""
@@ -34,18 +34,18 @@ SETMASK, KNOWN = int(signal.SIG_SETMASK), 1024
 WORD = Static(8)
 """The job: ``epoch << 32 | open << 16 | members``."""
 NEXT = Static(128 * STRETCHES)
-"""The next task of each stretch, each in lines of cache of its own."""
+"""The next task of each range, each in its own cache lines."""
 JOB = Static(32)
-"""The function, its context, the number of tasks, and that of stretches."""
+"""The function, its context, the number of tasks, and that of ranges."""
 TASK, CONTEXT, COUNT, CUT = 0, 8, 16, 24
 POOL = Static(48)
 """Whether a job is running, how many threads there may be, how many workers there are and how many
 of these sleep, whether the caller sleeps, and how many callers hold the workers awake."""
 BUSY, LIMIT, WORKERS, SLEEPING, WAITING, HELD = range(0, 48, 8)
 AWAKE = 25
-"""Times that a worker polls before it sleeps, while it is held awake: about a millisecond. To wake
-15 workers takes 25 us, and a factorisation has a hundred jobs with a few dozen microseconds of
-work on one thread in between (Emerald Rapids, 16 cores)."""
+"""How often a worker polls before it sleeps, while it is held awake: about a millisecond. Waking 15
+workers takes 25 us, and a factorisation has a hundred jobs with a few dozen microseconds of work on
+one thread in between (Emerald Rapids, 16 cores)."""
 MUTEX = Static(128)
 WAKE = Static(128)
 DONE = Static(128)
@@ -97,12 +97,12 @@ def share(task: int, context: int, count: int, limit: int, fewer: int) -> None:
 
 @inline
 def first(stretch: int) -> int:
-    """The first task of a stretch."""
+    """The first task of a range."""
     return stretch * word(JOB, COUNT) // word(JOB, CUT)
 
 
 def work(member: int) -> None:
-    """Take tasks until there are none left, from one stretch on; for members of a job."""
+    """Take tasks until there are none left, from one range on; for members of a job."""
     task = word(JOB, TASK)
     context = word(JOB, CONTEXT)
     stretches = word(JOB, CUT)
@@ -118,7 +118,7 @@ def work(member: int) -> None:
 
 
 def hire(limit: int) -> None:
-    """Start the threads that are wanted and missing. They take no signals: Python takes them."""
+    """Start the threads that are missing. They block signals, which Python handles."""
     n = word(POOL, WORKERS)
     if n >= limit - 1:
         return
@@ -159,8 +159,8 @@ def join() -> None:
 
 
 def sleep_until_done() -> None:
-    """Sleep until a job has no members. Look up now and then: the caller may be the thread that is
-    told to stop them."""
+    """Sleep until a job has no members, with a timeout: the caller may be the thread that is told
+    to stop them."""
     C.pthread_mutex_lock(MUTEX)
     put_in_order(POOL, WAITING, 1)
     while atomic_word(WORD) & MEMBERS:
@@ -240,7 +240,7 @@ def tanx_hold(more: int) -> None:
 
 
 def tanx_fresh() -> None:
-    """Make the pool one without threads: at the start, and in the child of a fork."""
+    """Initialize the pool without threads: at the start, and in the child of a fork."""
     put(WORD, 0, 0)
     put(POOL, BUSY, 0)
     put(POOL, WORKERS, 0)

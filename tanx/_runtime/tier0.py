@@ -1,8 +1,8 @@
 """Tier 0: a whole jaxpr run by the ``eval`` rules of its primitives, without compiling anything.
 
 The jaxpr is flattened once into a list of steps over numbered slots: calls are inlined, constants
-and literals stand in their slots, and each step knows which slots are dead after it. Running it
-spares what eager execution pays for each operation: types, dispatch, wrapping.
+and literals are in their slots, and each step knows which slots are dead after it. Running it
+avoids what eager execution pays for each operation: types, dispatch, wrapping.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEPT_ELEMENTS = 1 << 14
 
 
 class Program:
-    """A jaxpr as steps over slots. ``runnable`` is False where it holds calls without a body.
+    """A jaxpr as steps over slots. ``runnable`` is False if it contains calls without a body.
 
     ``known`` are arguments that are the same in all runs, by their positions.
     """
@@ -73,7 +73,7 @@ class Program:
         self.outputs = [(slot(v), v.aval) for v in jaxpr.outvars]
 
     def _fold(self, eqn, ins: tuple[int, ...], slot) -> bool:
-        """Take a step now if it depends on no argument and its result is small."""
+        """Run a step now if it depends on no argument and its result is small."""
         if eqn.primitive.multiple_results or eqn.effects or any(
                 self.slots[i] is None for i in ins) or eqn.outvars[0].aval.size > KEPT_ELEMENTS:
             return False
@@ -83,7 +83,7 @@ class Program:
         return True
 
     def _taken(self, eqn, ins: tuple[int, ...]) -> int | None:
-        """The number of the operand that a choice takes, if that is known."""
+        """The number of the operand that a choice selects, if it is known."""
         which = getattr(eqn.primitive, "taken", None)
         first = self.slots[ins[0]] if ins else None
         return None if which is None or first is None or first.ndim else (
@@ -119,7 +119,7 @@ def _rule(eqn) -> Callable:
     several = primitive.multiple_results
 
     def call(*operands):
-        """Calls run functions, which must know of keys that they are keys."""
+        """Calls run functions, which must see that keys are keys."""
         outs = rule(*(Array(x, False, t) for x, t in zip(operands, types)))
         return [_data(y) for y in outs] if several else _data(outs)
     return call
@@ -130,7 +130,7 @@ def _data(x) -> np.ndarray:
 
 
 def _taking(places: tuple[int, ...]) -> Callable[[list], Sequence]:
-    """A function that takes the values at some places out of a list, in C."""
+    """A function that takes the values at some positions of a list, in C."""
     if len(places) > 1:
         return itemgetter(*places)
     return itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
@@ -145,7 +145,7 @@ program_of = cached_by_jaxpr(Program)
 
 
 class Interpreted:
-    """A function that is run by tier 0, in the place of an executable; see ``executable.py``."""
+    """A function that tier 0 runs, instead of an executable; see ``executable.py``."""
 
     def __init__(self, closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):
         self.closed, self.program = closed, program_of(closed)
@@ -170,7 +170,7 @@ class Interpreted:
 
     @property
     def cost(self):
-        """Operations and bytes of one run of the code that there would be."""
+        """Operations and bytes of one run of the compiled code, if there were any."""
         from .._compiler.pipeline import build
         return build(self.closed).cost
 

@@ -1,8 +1,8 @@
 """Eager arithmetic on large arrays: NumPy's own loops, run in pieces by the thread pool.
 
-A ufunc of NumPy holds a C function for each dtype that computes a stretch of elements. Where the
-arrays are large, tanx calls it itself, piece by piece in all threads and without Python's lock,
-and writes to memory of its own allocator. Nothing is compiled and the bits are NumPy's.
+A NumPy ufunc holds a C function for each dtype that computes a range of elements. If the arrays are
+large, tanx calls it directly, piece by piece in all threads and without Python's lock, and writes
+to memory of its own allocator. Nothing is compiled and the bits are NumPy's.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .threads import parallel_address
 __all__ = ["spread"]
 
 _PIECE = 1 << 15
-"""Elements of a piece; a multiple of what fills vectors and lines of cache."""
+"""Elements of a piece; a multiple of vectors and cache lines."""
 
 
 class _Ufunc(ctypes.Structure):
-    """The fields behind the head of a ufunc."""
+    """The fields after the head of a ufunc."""
 
     _fields_ = [("nin", ctypes.c_int), ("nout", ctypes.c_int), ("nargs", ctypes.c_int),
                 ("identity", ctypes.c_int), ("functions", ctypes.POINTER(ctypes.c_void_p)),
@@ -35,7 +35,7 @@ class _Ufunc(ctypes.Structure):
 
 @cache
 def _loop(ufunc: np.ufunc, dtype: np.dtype, out: np.dtype) -> tuple[int, int] | None:
-    """The loop of a ufunc from one dtype to another, and its data; None if it has no such."""
+    """The loop of a ufunc from one dtype to another, and its data; None if it has none."""
     wanted = f"{dtype.char * ufunc.nin}->{out.char}"
     if not (dtype.isbuiltin == out.isbuiltin == 1) or wanted not in ufunc.types:
         return None
@@ -52,7 +52,7 @@ def _loop(ufunc: np.ufunc, dtype: np.dtype, out: np.dtype) -> tuple[int, int] | 
 
 @cache
 def _native():
-    """The native function and the address of the one for a piece; None where there is no such."""
+    """The native function and the address of the one for a piece; None if there is none."""
     if obstacle() is not None:
         return None
     try:
@@ -68,7 +68,7 @@ def spread(ufunc: np.ufunc, shape: tuple[int, ...], out: np.dtype, *operands: np
            ) -> np.ndarray | None:
     """A ufunc on arrays of one dtype, each of the result's shape or a scalar.
 
-    None where it is not of that kind, and left to NumPy.
+    None if the operands are of another kind, and left to NumPy.
 
     >>> x = np.arange(100_000.0)
     >>> bool((spread(np.sqrt, x.shape, x.dtype, x) == np.sqrt(x)).all())

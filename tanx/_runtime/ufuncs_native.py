@@ -11,9 +11,9 @@ from .native import C, call, put, stack, word
 __all__ = ["piece", "spread"]
 
 LOOP, DATA, TOTAL, PIECE, OPERANDS, PLACES = 0, 8, 16, 24, 32, 40
-"""Places in a job, in bytes."""
+"""Offsets in a job, in bytes."""
 ARRAY_DATA = object.__basicsize__
-"""Where an ndarray has the address of its elements."""
+"""The offset of the address of an ndarray's elements."""
 
 
 def spread(self: int, args: int, count: int) -> int:
