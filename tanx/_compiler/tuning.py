@@ -1,7 +1,9 @@
 """Thresholds of the compiler: one class for each pass, all of them fields of :class:`Tuning`.
 
 A :class:`~tanx._compiler.machine.Machine` carries them down the pipeline. Tests and experiments
-vary them with ``dataclasses.replace``; :meth:`Tuning.varied` does that for several passes at once.
+vary them with ``_replace``; :meth:`Tuning.varied` does that for several passes at once. They are
+named tuples because 30 data classes would take 35 ms of the first call to make, instead of 10.
+
 Each comment says what the number limits. Where it was measured, the comment gives the figure and
 the processor; a number without one was chosen while its pass was written, and no sweep of it is on
 record.
@@ -10,8 +12,7 @@ record.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["BandTuning", "ColumnTuning", "ContractTuning", "DecomposeTuning", "DistributeTuning",
            "FlattenTuning", "FlowTuning", "FourierTuning", "FunctionTuning", "FuseTuning",
@@ -20,16 +21,14 @@ __all__ = ["BandTuning", "ColumnTuning", "ContractTuning", "DecomposeTuning", "D
            "Tuning", "USUAL"]
 
 
-@dataclass(frozen=True)
-class SimplifyTuning:
+class SimplifyTuning(NamedTuple):
     """``simplify.py``."""
 
     # Elements up to which a constant array is computed while compiling.
     folded: int = 1024
 
 
-@dataclass(frozen=True)
-class DecomposeTuning:
+class DecomposeTuning(NamedTuple):
     """``decompose.py`` and ``decompose_conv.py``: primitives expressed by others."""
 
     # Largest exponent for which an integer power becomes multiplications.
@@ -40,8 +39,7 @@ class DecomposeTuning:
     features: int = 4
 
 
-@dataclass(frozen=True)
-class DistributeTuning:
+class DistributeTuning(NamedTuple):
     """``distribute.py``: products of all steps of a scan as one product."""
 
     # Bytes that the rows of one product may take.
@@ -50,8 +48,7 @@ class DistributeTuning:
     small: int = 1 << 10
 
 
-@dataclass(frozen=True)
-class RegisterTuning:
+class RegisterTuning(NamedTuple):
     """``register_loops.py``: loops whose values stay in registers."""
 
     # How many times the work of a loop's equations may be repeated.
@@ -69,8 +66,7 @@ class RegisterTuning:
     rows_bytes: int = 1 << 19
 
 
-@dataclass(frozen=True)
-class FlowTuning:
+class FlowTuning(NamedTuple):
     """``lower_flow.py``: loops and branches that run programs."""
 
     # Seconds of a task at least; waking a thread takes 5 to 10 us.
@@ -85,8 +81,7 @@ class FlowTuning:
     open: float = 2e-5
 
 
-@dataclass(frozen=True)
-class FlattenTuning:
+class FlattenTuning(NamedTuple):
     """``flatten.py``: loops with small bodies as nests."""
 
     # Seconds of one step up to which a body is small.
@@ -99,8 +94,7 @@ class FlattenTuning:
     copied: int = 256
 
 
-@dataclass(frozen=True)
-class FuseTuning:
+class FuseTuning(NamedTuple):
     """``fuse.py``: what is stored, and what is computed where it is read."""
 
     # Rows from which fusing only the loops over rows leaves enough parallel work.
@@ -131,8 +125,7 @@ class FuseTuning:
     vectors: int = 2
 
 
-@dataclass(frozen=True)
-class MomentsTuning:
+class MomentsTuning(NamedTuple):
     """``moments.py``: variances in one pass over memory."""
 
     # Bytes of all elements above which no near cache holds them.
@@ -145,8 +138,7 @@ class MomentsTuning:
     lanes: int = 16
 
 
-@dataclass(frozen=True)
-class SearchTuning:
+class SearchTuning(NamedTuple):
     """``searches.py``: argmax and argmin in two steps, by blocks."""
 
     # Elements of a block of neighbours at most, and at least.
@@ -160,8 +152,7 @@ class SearchTuning:
     far: int = 256
 
 
-@dataclass(frozen=True)
-class MemoryTuning:
+class MemoryTuning(NamedTuple):
     """``memory.py``: what shares memory."""
 
     # Bytes from which a temporary may use the memory of an output; smaller ones stay together.
@@ -174,8 +165,7 @@ class MemoryTuning:
     worth_own: int = 1 << 16
 
 
-@dataclass(frozen=True)
-class SplitTuning:
+class SplitTuning(NamedTuple):
     """``split.py``: loops cut where a condition on their index changes."""
 
     # Nests that one nest becomes at most.
@@ -192,8 +182,7 @@ class SplitTuning:
     steps: int = 16
 
 
-@dataclass(frozen=True)
-class TileTuning:
+class TileTuning(NamedTuple):
     """``schedule/tiles.py``: sums of products by tiles."""
 
     # Bytes of the right operand that stay in the second-level cache while they are reused.
@@ -246,8 +235,7 @@ class TileTuning:
     matrix_words: int = 256
 
 
-@dataclass(frozen=True)
-class ContractTuning:
+class ContractTuning(NamedTuple):
     """``contraction.py``: products of matrices, and which operands are copied."""
 
     # Bytes of a right operand that stay in the first-level cache, whatever its layout.
@@ -285,8 +273,7 @@ class ContractTuning:
     small_result: int = 1 << 14
 
 
-@dataclass(frozen=True)
-class BandTuning:
+class BandTuning(NamedTuple):
     """``schedule/bands.py``: a product and what is computed from its rows, in one task."""
 
     # Statements after a product that may join its band.
@@ -300,8 +287,7 @@ class BandTuning:
     tasks: int = 8
 
 
-@dataclass(frozen=True)
-class RowTuning:
+class RowTuning(NamedTuple):
     """``schedule/rows.py`` and ``emit/cpu/rows.py``: sums along rows, several rows at a time."""
 
     # Rows at a time, or as many as a vector has lanes if that is more, so that the code after the
@@ -327,8 +313,7 @@ class RowTuning:
     vectors: int = 4
 
 
-@dataclass(frozen=True)
-class ColumnTuning:
+class ColumnTuning(NamedTuple):
     """``schedule/columns.py`` and ``emit/cpu/columns.py``: reductions of columns."""
 
     # Rows, those of several blocks, that make blocks worthwhile.
@@ -351,8 +336,7 @@ class ColumnTuning:
     long: int = 96
 
 
-@dataclass(frozen=True)
-class TaskTuning:
+class TaskTuning(NamedTuple):
     """``schedule/tasks.py``: work that is split over threads."""
 
     # Seconds of work for each thread; waking one takes 5 to 10 us.
@@ -386,8 +370,7 @@ class TaskTuning:
     back: int = 6
 
 
-@dataclass(frozen=True)
-class LaneTuning:
+class LaneTuning(NamedTuple):
     """``schedule/lanes.py``: which loop runs in vectors, and how many vectors at a time."""
 
     # Cost of gathering one element, of reversing a vector, and of transposing one vector of a tile,
@@ -423,8 +406,7 @@ class LaneTuning:
     residues: int = 16
 
 
-@dataclass(frozen=True)
-class ScanTuning:
+class ScanTuning(NamedTuple):
     """``schedule/scans.py``: running sums."""
 
     # Vectors of a block.
@@ -433,8 +415,7 @@ class ScanTuning:
     rows: int = 4
 
 
-@dataclass(frozen=True)
-class FoldTuning:
+class FoldTuning(NamedTuple):
     """``schedule/folds.py`` and ``emit/fold_steps.py``: loops that carry values."""
 
     # Steps, and instructions in all, up to which a loop is written out.
@@ -444,8 +425,7 @@ class FoldTuning:
     stretch: int = 256
 
 
-@dataclass(frozen=True)
-class TransposeTuning:
+class TransposeTuning(NamedTuple):
     """``emit/cpu/transposes.py``: tiles that are transposed in registers."""
 
     # Iterations in lanes of a block if some loads read along them.
@@ -464,8 +444,7 @@ class TransposeTuning:
     written_out: int = 128
 
 
-@dataclass(frozen=True)
-class AccessTuning:
+class AccessTuning(NamedTuple):
     """``schedule/prefetch.py`` and ``emit/cpu/elements.py``: loads and stores."""
 
     # Elements of a buffer from which lanes are loaded by a gather instruction. Smaller buffers are
@@ -485,16 +464,14 @@ class AccessTuning:
     steps: int = 16
 
 
-@dataclass(frozen=True)
-class ChoiceTuning:
+class ChoiceTuning(NamedTuple):
     """``emit/choices.py``: selects whose arms are long."""
 
     # Instructions of an arm from which it is skipped if no lane needs it.
     dear: int = 64
 
 
-@dataclass(frozen=True)
-class FunctionTuning:
+class FunctionTuning(NamedTuple):
     """``emit/operations.py``: elementary functions such as ``exp``."""
 
     # Instructions from which a function counts as long.
@@ -504,8 +481,7 @@ class FunctionTuning:
     written_out: int = 4
 
 
-@dataclass(frozen=True)
-class MatrixTuning:
+class MatrixTuning(NamedTuple):
     """``schedule/small_matrices.py`` and ``kernels/small_matrices.py``."""
 
     # Rows or columns up to which algorithms are written out without loops.
@@ -518,8 +494,7 @@ class MatrixTuning:
     strip: int = 4
 
 
-@dataclass(frozen=True)
-class SortTuning:
+class SortTuning(NamedTuple):
     """``kernels/sort.py``."""
 
     # Elements of a line up to which it is sorted by insertion.
@@ -533,8 +508,7 @@ class SortTuning:
     few: int = 16
 
 
-@dataclass(frozen=True)
-class FourierTuning:
+class FourierTuning(NamedTuple):
     """``kernels/fft``."""
 
     # Seconds of a task at least, and tasks of a call at most.
@@ -552,16 +526,14 @@ class FourierTuning:
     held: int = 1 << 15
 
 
-@dataclass(frozen=True)
-class KernelTuning:
+class KernelTuning(NamedTuple):
     """``kernels/gemm/micro.py``: tiles of products."""
 
     # Bytes between what is loaded and what is prefetched.
     ahead: int = 256
 
 
-@dataclass(frozen=True)
-class PollTuning:
+class PollTuning(NamedTuple):
     """``schedule/polls.py``: loops that check after each step whether the program should stop."""
 
     # Steps from which a loop in order is polled.
@@ -571,43 +543,42 @@ class PollTuning:
     soon: int = 1 << 28
 
 
-@dataclass(frozen=True)
-class Tuning:
+class Tuning(NamedTuple):
     """The thresholds of all passes.
 
     >>> Tuning().varied({"fuse.store": 1000.0, "split.worth": 1}).fuse.store
     1000.0
     """
 
-    simplify: SimplifyTuning = field(default_factory=SimplifyTuning)
-    decompose: DecomposeTuning = field(default_factory=DecomposeTuning)
-    distribute: DistributeTuning = field(default_factory=DistributeTuning)
-    registers: RegisterTuning = field(default_factory=RegisterTuning)
-    flow: FlowTuning = field(default_factory=FlowTuning)
-    flatten: FlattenTuning = field(default_factory=FlattenTuning)
-    fuse: FuseTuning = field(default_factory=FuseTuning)
-    moments: MomentsTuning = field(default_factory=MomentsTuning)
-    searches: SearchTuning = field(default_factory=SearchTuning)
-    memory: MemoryTuning = field(default_factory=MemoryTuning)
-    split: SplitTuning = field(default_factory=SplitTuning)
-    contract: ContractTuning = field(default_factory=ContractTuning)
-    tiles: TileTuning = field(default_factory=TileTuning)
-    bands: BandTuning = field(default_factory=BandTuning)
-    rows: RowTuning = field(default_factory=RowTuning)
-    columns: ColumnTuning = field(default_factory=ColumnTuning)
-    tasks: TaskTuning = field(default_factory=TaskTuning)
-    lanes: LaneTuning = field(default_factory=LaneTuning)
-    scans: ScanTuning = field(default_factory=ScanTuning)
-    folds: FoldTuning = field(default_factory=FoldTuning)
-    transposes: TransposeTuning = field(default_factory=TransposeTuning)
-    access: AccessTuning = field(default_factory=AccessTuning)
-    choices: ChoiceTuning = field(default_factory=ChoiceTuning)
-    functions: FunctionTuning = field(default_factory=FunctionTuning)
-    matrices: MatrixTuning = field(default_factory=MatrixTuning)
-    sort: SortTuning = field(default_factory=SortTuning)
-    fourier: FourierTuning = field(default_factory=FourierTuning)
-    kernels: KernelTuning = field(default_factory=KernelTuning)
-    polls: PollTuning = field(default_factory=PollTuning)
+    simplify: SimplifyTuning = SimplifyTuning()
+    decompose: DecomposeTuning = DecomposeTuning()
+    distribute: DistributeTuning = DistributeTuning()
+    registers: RegisterTuning = RegisterTuning()
+    flow: FlowTuning = FlowTuning()
+    flatten: FlattenTuning = FlattenTuning()
+    fuse: FuseTuning = FuseTuning()
+    moments: MomentsTuning = MomentsTuning()
+    searches: SearchTuning = SearchTuning()
+    memory: MemoryTuning = MemoryTuning()
+    split: SplitTuning = SplitTuning()
+    contract: ContractTuning = ContractTuning()
+    tiles: TileTuning = TileTuning()
+    bands: BandTuning = BandTuning()
+    rows: RowTuning = RowTuning()
+    columns: ColumnTuning = ColumnTuning()
+    tasks: TaskTuning = TaskTuning()
+    lanes: LaneTuning = LaneTuning()
+    scans: ScanTuning = ScanTuning()
+    folds: FoldTuning = FoldTuning()
+    transposes: TransposeTuning = TransposeTuning()
+    access: AccessTuning = AccessTuning()
+    choices: ChoiceTuning = ChoiceTuning()
+    functions: FunctionTuning = FunctionTuning()
+    matrices: MatrixTuning = MatrixTuning()
+    sort: SortTuning = SortTuning()
+    fourier: FourierTuning = FourierTuning()
+    kernels: KernelTuning = KernelTuning()
+    polls: PollTuning = PollTuning()
 
     def varied(self, values: Mapping[str, Any]) -> Tuning:
         """Other thresholds, named by pass and field; a name that does not exist is an error."""
@@ -615,7 +586,7 @@ class Tuning:
         for name, value in values.items():
             owner, _, own = name.partition(".")
             by_pass.setdefault(owner, {})[own] = value
-        return replace(self, **{owner: replace(getattr(self, owner), **own)
+        return self._replace(**{owner: getattr(self, owner)._replace(**own)
                                 for owner, own in by_pass.items()})
 
 
