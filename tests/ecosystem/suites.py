@@ -9,6 +9,7 @@ only tanx's runs are repeated; its last outcomes and what pytest printed are the
 ``--sample 10`` takes each tenth test, ``--kept`` those that JAX has run. ``--failing`` runs the
 sample on tanx first and on JAX only what fails there, which takes a tenth of the time: what passes
 on tanx counts as passing on JAX. ``--resume`` goes on with a run that was interrupted.
+A test that fails on tanx runs once more, alone: some depend on those before them, or on time.
 ``--write`` puts the counts into docs/from_jax.md.
 """
 
@@ -23,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -32,6 +33,8 @@ from tests.ecosystem.tables import PAGE
 
 HERE = Path(__file__).parent
 SHARE = 0.95
+MOST_ALONE = 60
+"""Tests of a library that are run alone if they fail; if more fail, it is not by chance."""
 
 
 @dataclass(frozen=True)
@@ -164,23 +167,47 @@ def run(environment: Environment, name: str, suite: Suite, *, every: int = 1,
     report.parent.mkdir(exist_ok=True)
     if again or not report.exists():
         report.write_text("")
-    with tempfile.TemporaryDirectory() as scratch, kept(environment, name, "log").open("w") as log:
-        order = Path(scratch) / "order.json"
+    with kept(environment, name, "log").open("w") as log:
         while True:
             found, _ = read(report)
-            order.write_text(json.dumps({
-                "as_jax": environment.as_jax, "arguments": pytest_arguments(root, suite),
+            running = run_once(environment, root, suite, {
                 "every": every, "only": only, "skip": sorted(found), "limit": limit,
-                "report": str(report)}))
-            report.touch()
-            # Collecting counts as silence; code that cannot be interrupted gets some time more.
-            follow(environment.start(order, root, log), report, 12 * limit + 120)
-            found, running = read(report)
+                "report": str(report)}, log)
             if running is None:
-                return found
+                return read(report)[0]
             with report.open("a") as file:
                 file.write(json.dumps({"test": running, "outcome": "crashed", "seconds": 0.0,
                                        "error": "the process ended in this test"}) + "\n")
+
+
+def run_once(environment: Environment, root: Path, suite: Suite, order: dict,
+             log: IO[str]) -> str | None:
+    """Run tests in one process; the test in which it died, if it did."""
+    report = Path(order["report"])
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "order.json"
+        file.write_text(json.dumps({"as_jax": environment.as_jax,
+                                    "arguments": pytest_arguments(root, suite), **order}))
+        report.touch()
+        # Collecting counts as silence; code that cannot be interrupted gets some time more.
+        follow(environment.start(file, root, log), report, 12 * order["limit"] + 120)
+    return read(report)[1]
+
+
+def run_alone(environment: Environment, name: str, suite: Suite, found: dict[str, Outcome],
+              limit: float) -> dict[str, Outcome]:
+    """The outcomes after each test that failed has run again, in a process of its own."""
+    failed = [test for test, outcome in found.items() if outcome.outcome in ("failed", "crashed")]
+    if len(failed) > MOST_ALONE:
+        return found
+    root, report = environment.root(name, suite), kept(environment, name, "jsonl")
+    with kept(environment, name, "log").open("a") as log:
+        for test in failed:
+            file = root / test.split("::")[0]
+            one = replace(suite, tests=(str(file.relative_to(root)),))
+            run_once(environment, root, one, {
+                "every": 1, "only": [test], "skip": [], "limit": limit, "report": str(report)}, log)
+    return read(report)[0]
 
 
 def reason(test: str, ours: dict[str, Outcome]) -> str:
@@ -231,6 +258,7 @@ def measure(folder: Path, name: str, every: int | None, limit: float) -> tuple[i
         theirs = run(jax, name, suite, every=every, again=False, limit=limit)
     passing = [test for test, outcome in theirs.items() if outcome.outcome == "passed"]
     ours = run(tanx, name, suite, only=passing, limit=limit)
+    ours = run_alone(tanx, name, suite, ours, limit)
     report_failures(passing, ours)
     return len(passing), sum(test in ours and ours[test].outcome == "passed" for test in passing)
 
@@ -245,6 +273,7 @@ def measure_failing(folder: Path, name: str, every: int, limit: float,
     suite = SUITES[name]
     jax, tanx = (Environment(folder, as_jax) for as_jax in (False, True))
     ours = run(tanx, name, suite, every=every, again=not resume, limit=limit)
+    ours = run_alone(tanx, name, suite, ours, limit)
     passing = [test for test, outcome in ours.items() if outcome.outcome == "passed"]
     failing = [test for test, outcome in ours.items()
                if outcome.outcome in ("failed", "crashed", "not collected")]

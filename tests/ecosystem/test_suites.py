@@ -77,6 +77,25 @@ def test_outcomes(tmp_path):
     assert "2 failed" in (tmp_path / "suites" / "library-tanx.log").read_text()
 
 
+def test_what_fails_runs_again_alone(tmp_path):
+    folder = tmp_path / "src" / "library" / "tests"
+    folder.mkdir(parents=True)
+    (folder / "test_it.py").write_text("""
+before = []
+def test_first(): before.append(1)
+def test_depends_on_order(): assert not before
+def test_fails(): assert False
+""")
+    here, suite = Here(tmp_path, as_jax=True), Suite(("tests",), checkout=True)
+    name, found = "tests/test_it.py::test_", run(here, "library", suite)
+    assert [found[name + test].outcome for test in ("first", "depends_on_order", "fails")] == [
+        "passed", "failed", "failed"]
+    found = suites.run_alone(here, "library", suite, found, 60.0)
+    assert [found[name + test].outcome for test in ("first", "depends_on_order", "fails")] == [
+        "passed", "passed", "failed"]
+    assert read(tmp_path / "suites" / "library-tanx.jsonl") == (found, None)
+
+
 @pytest.mark.parametrize("every, only, skip, chosen", [
     (1, None, [], "abcdef"), (3, None, [], "ad"), (3, None, ["d"], "a"),
     (3, ["b", "file::f"], [], "bf"), (3, ["file"], [], "ef")])
@@ -100,6 +119,7 @@ def test_tests_of_a_file_that_is_not_collected_count(tmp_path, monkeypatch):
         return outcomes[environment.as_jax]
 
     monkeypatch.setattr(suites, "run", fake)
+    monkeypatch.setattr(suites, "run_alone", lambda *given: given[3])
     assert suites.measure_failing(tmp_path, "optax", 1, 1.0) == (4, 1)
     assert suites.measure_failing(tmp_path, "optax", 2, 1.0) == (3, 1)
     assert asked == [None, ["a::y", "b"]] * 2
