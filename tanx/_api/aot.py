@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,16 +18,20 @@ from .._base.config import quick_code
 from .._base.symbolic import is_symbolic
 from .._base.traceback import boundary
 from .._core.array import Array
+from .._core.explicit import laid_out
 from .._core.high import lower_all, raise_all
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.layouts import Format, Layout
+from .._core.placement import on_mesh
 from .._core.refs import AbstractRef, is_ref
-from .._core.sharding import SingleDeviceSharding
+from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding
+from .._core.spec import PartitionSpec
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, ShapeDtypeStruct, is_arraylike, typeof
+from .._ops.annotations import place_of
 from .._runtime.device import default_device
 from .._runtime.eager import compiled
-from .._runtime.result_places import Committed, placed, result_places
+from .._runtime.result_places import Committed, Places, placed, places_ahead, result_places
 from .._transforms.discharge import Discharged, discharge, is_stateful
 from .._transforms.low import low_types, lowered
 from ..errors import explain
@@ -58,6 +62,7 @@ class ArgInfo:
 
     _aval: ShapedArray
     donated: bool
+    place: Any = field(default=None, repr=False, compare=False)  # a device or a sharding, if known
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -79,6 +84,25 @@ class Program:
     keep_unused: bool
     captured: tuple  # tracers and references that come before the arguments
     options: Mapping[str, Any]
+    in_shardings: tuple = ()  # for each argument a sharding or None; () if none is asked for
+    out_shardings: tuple = ()  # and for each result
+
+    @cached_property
+    def places(self) -> tuple[list, list]:
+        """Where arguments and results lie: devices, shardings, and None for nowhere."""
+        closed, given = self.closed, [info.place for info in tree_flatten(self.args_info)[0]]
+        found = places_ahead(closed.in_avals, [*[None] * len(self.captured), *given], closed)
+        wanted = self.in_shardings or (None,) * len(given)
+        wanted_out = self.out_shardings or (None,) * len(closed.out_avals)
+        meshes = [p.mesh for p in (*given, *wanted) if isinstance(p, NamedSharding)]
+        whole = on_mesh(meshes[0], PartitionSpec()) if meshes else None
+        meshes += [p.mesh for p in wanted_out if isinstance(p, NamedSharding)]
+        if found is None and meshes:
+            found = Places(None, None, meshes[0])
+        return ([place or whole if target is None else place_of(target)
+                 for place, target in zip(given, wanted, strict=True)],
+                [found and found.of(aval) if target is None else place_of(target)
+                 for aval, target in zip(closed.out_avals, wanted_out, strict=True)])
 
     @cached_property
     def low(self) -> ClosedJaxpr:
@@ -412,9 +436,16 @@ class Compiled(Stage):
                     for x, a in zip(leaves, self._avals)]
         operands = lower_all(program.closed.in_avals, [*program.captured, *operands])
         outs = run_on_contents(self._run, operands, program.pure.written)
-        if Committed.seen and len(operands) == len(program.closed.jaxpr.invars):
-            outs = placed(outs, result_places(operands, program.closed), operands)
+        if Committed.seen and program.low is program.closed:
+            outs = self._in_place(outs, operands)
         return tree_unflatten(program.out_tree, raise_all(program.closed.out_avals, outs))
+
+    def _in_place(self, outs: list, operands: list) -> list:
+        """Results where the function was compiled to have them, or beside its operands."""
+        ahead = self._program.places[1]
+        outs = [y if place is None or type(y) is not Array else
+                y._shared(laid_out(y.aval, place), place) for y, place in zip(outs, ahead)]
+        return placed(outs, result_places(operands, self._program.closed), operands)
 
     def _run(self, *operands) -> list:
         return self._executable.run(list(operands))
@@ -520,13 +551,12 @@ class Compiled(Stage):
     @property
     def input_shardings(self) -> Any:
         """Where arguments are, in the structure of ``(args, kwargs)``."""
-        return tree_map(lambda _: SingleDeviceSharding(default_device()), self._program.args_info)
+        return tree_unflatten(self.in_tree, [*map(_sharding, self._program.places[0])])
 
     @property
     def output_shardings(self) -> Any:
         """Where results are."""
-        return tree_unflatten(self.out_tree, [SingleDeviceSharding(default_device())] *
-                              self.out_tree.num_leaves)
+        return tree_unflatten(self.out_tree, [*map(_sharding, self._program.places[1])])
 
     @property
     def input_formats(self) -> Any:
@@ -537,6 +567,12 @@ class Compiled(Stage):
     def output_formats(self) -> Any:
         """How results lie in memory."""
         return tree_map(lambda result: _format(result.shape), self.out_info)
+
+
+def _sharding(place: Any) -> Sharding:
+    """The sharding of what lies on a device, or nowhere in particular."""
+    return place if isinstance(place, Sharding) else SingleDeviceSharding(
+        place or default_device())
 
 
 def _signature(aval: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from types import MethodType
 from typing import Any
 
@@ -82,8 +83,15 @@ class ShardedFunction(Wrapped):
     def eval_shape(self, *args, **kwargs):
         return self.with_out_shardings(super().eval_shape(*args, **kwargs))
 
+    @boundary
     def trace(self, *args, **kwargs):
-        return self._function.trace(*args, **kwargs)
+        from .aot import Traced  # late: most functions are just called
+        given = [] if self._in is None else self._check(args, kwargs)
+        program = self._function.trace(*args, **kwargs)._program
+        results = tree_unflatten(program.out_tree, [0] * program.out_tree.num_leaves)
+        return Traced(replace(
+            program, in_shardings=tuple(given),
+            out_shardings=tuple(targets_for("tanx.jit", "out_shardings", self._out, results))))
 
     def clear_cache(self) -> None:
         """Forget everything staged for this function."""

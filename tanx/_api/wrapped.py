@@ -7,7 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._base.traceback import boundary
-from .._core.types import ShapedArray, described, is_arraylike, typeof
+from .._core.array import Array
+from .._core.mesh import AbstractMesh
+from .._core.sharding import NamedSharding
+from .._core.types import ShapedArray, ShapeDtypeStruct, described, is_arraylike, typeof
+from .._ops.annotations import place_of
 from ..tree_util import tree_map
 
 if TYPE_CHECKING:
@@ -59,7 +63,7 @@ class Wrapped:
         donated = iter(self._donated_leaves(call, args, kwargs) or [False] * len(call.leaves))
 
         def info(tree):
-            return tree_map(lambda _: ArgInfo(next(avals), next(donated)), tree)
+            return tree_map(lambda x: ArgInfo(next(avals), next(donated), _place(x)), tree)
 
         args_info = (tuple([info(x) for _, x in dynamic]),
                      {k: info(keywords[k]) for k in sorted(keywords)})
@@ -76,6 +80,15 @@ class Wrapped:
     def eval_shape(self, *args, **kwargs):
         """Shapes and dtypes of the results, without computing them; arguments as for ``trace``."""
         return self.trace(*args, **kwargs).out_info
+
+
+def _place(x) -> Any:
+    """The device or the sharding of an argument that was put there, or that states one."""
+    if type(x) is Array:
+        return x._device
+    stated = x.sharding if isinstance(x, ShapeDtypeStruct) else None
+    abstract = isinstance(stated, NamedSharding) and isinstance(stated.mesh, AbstractMesh)
+    return None if stated is None or abstract else place_of(stated)
 
 
 class _Typed:

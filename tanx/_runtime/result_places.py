@@ -28,7 +28,7 @@ from .._core.sharding import NamedSharding, Sharding
 from .._core.spec import PartitionSpec
 from .._core.types import ShapedArray
 
-__all__ = ["Committed", "Places", "places_of", "placed", "result_places"]
+__all__ = ["Committed", "Places", "places_ahead", "places_of", "placed", "result_places"]
 
 
 class Places(NamedTuple):
@@ -61,12 +61,28 @@ def result_places(operands: Sequence[Any], closed: ClosedJaxpr | None = None) ->
     if not places:
         mesh = None if closed is None else _mesh_inside(closed)
         return None if mesh is None else Places(None, None, mesh)
+    return _by_first(places, operands[0])
+
+
+def places_ahead(types: Sequence[ShapedArray], places: Sequence[Any],
+                 closed: ClosedJaxpr) -> Places | None:
+    """Where results of a function will lie whose operands have some types and places."""
+    read = [n for n, is_read in enumerate(_reads(closed)) if is_read]
+    used = [places[n] for n in read]
+    if used.count(None) == len(used):
+        mesh = next((p.mesh for p in places if isinstance(p, NamedSharding)),
+                    _mesh_inside(closed))
+        return None if mesh is None else Places(None, None, mesh)
+    return _by_first(used, types[read[0]])
+
+
+def _by_first(places: Sequence[Any], first_operand: Any) -> Places:
     meshes = dict.fromkeys(p.mesh for p in places if isinstance(p, NamedSharding))
     first = places[0]
     if isinstance(first, NamedSharding):
         if len(meshes) > 1 or first.memory_kind != "device":
             return Places(None, None, first.mesh)
-        return Places(first, operands[0].ndim, first.mesh)
+        return Places(first, first_operand.ndim, first.mesh)
     if first is None and meshes:
         return Places(None, None, next(iter(meshes)))
     return Places(_device_of(next(p for p in places if p is not None)), None, None)

@@ -116,7 +116,28 @@ def test_shardings_of_jit():
         first, second = out(free)
         check(first, x.sharding)
         check(second, WHOLE)
-    check(tanx.jit(lambda a: a * 2).lower(x).compile()(x), x.sharding)
+
+
+def test_compiled_ahead_of_time():
+    def both(a, b):
+        return a + b, a.sum()
+
+    stated = tanx.ShapeDtypeStruct((4, 2), np.float32, sharding=x.sharding)
+    plain = tanx.ShapeDtypeStruct((4, 2), np.float32)
+    for fun, given, ins, outs in (
+            (tanx.jit(both), (x, free), (x.sharding, WHOLE), (x.sharding, WHOLE)),
+            (tanx.jit(both), (stated, plain), (x.sharding, WHOLE), (x.sharding, WHOLE)),
+            (tanx.jit(both), (free, free), (DEVICE, DEVICE), (DEVICE, DEVICE)),
+            (tanx.jit(both, in_shardings=(x.sharding, None)), (free, free), (x.sharding, WHOLE),
+             (WHOLE, WHOLE)),
+            (tanx.jit(both, out_shardings=(x.sharding, None)), (free, plain), (DEVICE, DEVICE),
+             (x.sharding, WHOLE))):
+        compiled = fun.lower(*given).compile()
+        assert compiled.input_shardings == (ins, {})
+        assert compiled.output_shardings == outs
+        results = compiled(free, free)
+        assert tuple(y.sharding for y in results) == outs
+        np.testing.assert_array_equal(results[0], np.asarray(free) * 2)
 
 
 @pytest.mark.parametrize("make", [jnp.zeros_like, jnp.ones_like, jnp.empty_like,
