@@ -1,1 +1,1 @@
-"""What everything stands on: options, locks, tree definitions, tracebacks, symbolic sizes."""
+"""The base of everything: options, locks, tree definitions, tracebacks, symbolic sizes."""

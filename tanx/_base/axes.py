@@ -1,4 +1,4 @@
-"""Axes as users give them: negative ones count from the back, and some are not there."""
+"""Axes as users give them: negative ones count from the end, and some do not exist."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class _AtRest:
                 gc.enable()
 
     def fresh(self) -> None:
-        """Begin anew in the child of a fork: threads that were in a block are not there."""
+        """Start afresh in the child of a fork: threads that were in a block do not exist there."""
         if self.blocks and self.enabled:
             gc.enable()
         self.blocks = 0
@@ -57,7 +57,7 @@ _OWN = 1000
 
 
 def count_as_old() -> None:
-    """Let collections of young objects pass by all that is there now, without a look at it."""
+    """Exclude all current objects from collections of young objects."""
     if gc.get_freeze_count() < _OWN:  # else there is something that a user wants left alone
         gc.freeze()
         gc.unfreeze()  # to the oldest generation, wherever it was before

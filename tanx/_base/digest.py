@@ -1,4 +1,4 @@
-"""Digests: by what programs, constants and files of the cache are told apart."""
+"""Digests: what identifies programs, constants and files of the cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LENGTH = struct.Struct("<Q")
 
 
 def digest(*parts: bytes) -> bytes:
-    """So many bytes that stand for ``parts``, and for no other ones.
+    """So many bytes that identify ``parts``.
 
     >>> digest(b"ret", b" void") == digest(b"ret void")
     False

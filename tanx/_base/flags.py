@@ -270,7 +270,7 @@ def define(name: str, kind: Kind, default: Any, doc: str, *, checks: bool = Fals
 
 
 def from_text(variable: str, given: str, kind: Kind) -> Any:
-    """The value that text of the environment or the command line stands for."""
+    """The value that a text of the environment or the command line means."""
     try:
         return kind.read(given)
     except ValueError:

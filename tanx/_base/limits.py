@@ -20,7 +20,7 @@ def text_of(path: str) -> str:
 def groups(controller: str, root: str = "/") -> Iterator[tuple[str, bool]]:
     """The folders of this process's control groups for a controller, the innermost first.
 
-    Linux has control groups in two versions: the flag tells that a folder is one of the second.
+    Linux has control groups in two versions: the flag says that a folder is one of the second.
     """
     for line in text_of(f"{root}proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)

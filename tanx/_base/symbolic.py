@@ -85,7 +85,7 @@ class Scope:
             if factor is not None and factor not in _factors(other):
                 self.rules[factor] = other
                 return True
-            # Only a sum of fewer factors replaces a product, so that replacing comes to an end.
+            # Only a sum of fewer factors replaces a product, so that replacing terminates.
             if factor is None and len(terms) == 1 and terms[0][1] == 1 and (
                     _degree(other) < _degree(one)):
                 self.products[terms[0][0]] = other

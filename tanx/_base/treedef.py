@@ -342,14 +342,14 @@ def hash_of(aux) -> int:
         return hash(aux)
     except RecursionError:  # of an exhausted stack
         raise
-    except Exception:  # dicts and arrays have none; equality tells structures apart
+    except Exception:  # dicts and arrays have none; equality distinguishes structures
         return 0
 
 
 # ------------------------------------------------------------------------------------ mismatches
 
 class Mismatch(NamedTuple):
-    """One place where a tree does not continue a structure: what was expected, what is there."""
+    """One place where a tree does not match a structure: what was expected, and what was found."""
 
     path: tuple
     expected: str
@@ -358,7 +358,7 @@ class Mismatch(NamedTuple):
 
     def error(self, function: str, rule: str, labels: tuple[str, str], hint: str,
               root: str = "") -> ValueError:
-        """The exception for users; ``labels`` name the trees, ``root`` stands before paths."""
+        """The exception for users; ``labels`` name the trees, ``root`` comes before paths."""
         if any(label in ("missing", "unexpected") for label, _ in self.notes):
             rule = f"Dict key mismatch: {rule}"
         facts = [("at", root + "".join(map(str, self.path)) or "the root"),
@@ -475,7 +475,7 @@ class PyTreeDef:
                 f"given:     {plural(len(leaves), 'leaf', 'leaves')}"))
 
     def flatten_up_to(self, tree) -> list:
-        """The subtrees of ``tree`` that stand where this structure has leaves."""
+        """The subtrees of ``tree`` at the leaves of this structure."""
         leaves: list = []
         if not flatten_prefix(self._spec, tree, leaves):
             raise mismatches(self._spec, tree)[0].error(
@@ -492,7 +492,7 @@ class PyTreeDef:
         if self._spec is None:
             return None
         node, aux = self._spec[:2]
-        # The aux data of a namedtuple is its type, which stands there already.
+        # The aux data of a namedtuple is its type, which is there already.
         return node.type, None if aux is node.type else node.to_public(aux)
 
     @staticmethod

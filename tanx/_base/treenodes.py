@@ -164,7 +164,7 @@ class Node:
         self.type = kind
 
     def keys(self, aux, count: int) -> Iterable:
-        """The steps to the children, as far as the structure alone tells them."""
+        """The steps to the children, as far as the structure alone determines them."""
         return map(FlattenedIndexKey, range(count))
 
     def flatten_with_keys(self, tree) -> tuple[Iterable, Sequence, Any]:
@@ -194,7 +194,7 @@ class Node:
                 hint="arrays belong among the children.")) from error
 
     def build_code(self, aux, children: list[str], bind: Bind) -> str:
-        """An expression for the node made of ``children``, which are names of variables."""
+        """An expression for the node with ``children``, which are names of variables."""
         return f"{bind(self.unflatten)}({bind(aux)}, {tuple_code(children)})"
 
     def match_code(self, aux, tree: str, children: list[str], bind: Bind) -> list[str]:

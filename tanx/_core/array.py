@@ -2,8 +2,8 @@
 
 ``buffer.py`` explains buffers, and why an array on the CPU keeps a NumPy array in their place. That
 array is never written to; rules of primitives may return views of it. What leaves for NumPy
-(``np.asarray(x)``, the buffer protocol) is a read-only view, and what comes in is copied unless its
-maker gives it away. Operators and methods come from :class:`~tanx._core.operators.Operators`.
+(``np.asarray(x)``, the buffer protocol) is a read-only view, and what comes in is copied unless the
+caller hands it over. Operators and methods come from :class:`~tanx._core.operators.Operators`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Array", "live_arrays"]
 
 
 class _ArrayType(type):
-    """``isinstance(x, Array)`` holds for tracers: they stand for arrays everywhere."""
+    """``isinstance(x, Array)`` holds for tracers: they represent arrays everywhere."""
 
     def __instancecheck__(cls, instance) -> bool:
         return type.__instancecheck__(cls, instance) or (
@@ -101,7 +101,7 @@ class Array(Operators, metaclass=_ArrayType):
         return getattr(self, "_buffers", ())
 
     def _live(self) -> tuple[Buffer, ...]:
-        """As ``_held``; an error where the data is gone."""
+        """As ``_held``; an error if the data is gone."""
         buffers = self._held
         if not buffers and self._data is None:
             raise RuntimeError(explain(
@@ -111,7 +111,7 @@ class Array(Operators, metaclass=_ArrayType):
         return buffers
 
     def _read(self) -> np.ndarray:
-        """The data from buffers: that of one of the host as it is, else a copy."""
+        """The data from buffers: the host's own as it is, otherwise a copy."""
         buffers = self.block_until_ready()._held
         if not buffers:  # the array has the NumPy array now
             return self._value
@@ -135,7 +135,7 @@ class Array(Operators, metaclass=_ArrayType):
             buffers) else self._shared(aval, device)  # another thread has waited for it
 
     def _row_major(self) -> np.ndarray:
-        """The data in row-major order, and so from now on: eager layouts make views."""
+        """The data in row-major order, also from now on: eager layouts make views."""
         data = self._value
         if not data.flags.c_contiguous:
             data = np.ascontiguousarray(data)
@@ -152,19 +152,19 @@ class Array(Operators, metaclass=_ArrayType):
         return self._value
 
     def is_deleted(self) -> bool:
-        """Whether the data has been given back."""
+        """Whether the data has been freed."""
         return self._data is None and not self._held
 
     def delete(self) -> None:
-        """Give the data back now, rather than when the last reference goes."""
+        """Free the data now, rather than with the last reference."""
         self._data, self._buffers = None, ()
 
     def is_ready(self) -> bool:
-        """Whether the data is there, so that reading it does not wait."""
+        """Whether the data is ready, so that reading it does not wait."""
         return self._data is not None or all(buffer.is_ready() for buffer in self._live())
 
     def block_until_ready(self) -> Array:
-        """Wait until the data is there; returns the array itself."""
+        """Wait until the data is ready; returns the array itself."""
         if self._data is None:
             buffers = self._live()
             for buffer in buffers:
@@ -174,11 +174,11 @@ class Array(Operators, metaclass=_ArrayType):
         return self
 
     def copy_to_host_async(self) -> None:
-        """Start bringing the data to the host; on the CPU that is where it is made."""
+        """Start copying the data to the host; on the CPU it is there already."""
         self.is_ready()  # raises where the data is gone
 
     def __await__(self):
-        """Wait without holding up other coroutines; gives the array itself."""
+        """Wait without blocking other coroutines; returns the array itself."""
         if not self.is_ready():
             from asyncio import get_running_loop
             yield from get_running_loop().run_in_executor(None, self.block_until_ready)
@@ -340,7 +340,7 @@ def _from_pickle(data: np.ndarray, weak_type: bool, dtype=None) -> Array:
 
 
 def live_arrays(platform: str | None = None) -> list[Array]:
-    """All arrays alive in the process whose data has not been given back.
+    """All arrays alive in the process whose data has not been freed.
 
     ``platform`` picks the arrays on one kind of device. Arrays that ``gc.freeze`` has hidden from
     the collector are not found.

@@ -26,7 +26,7 @@ def axis_sizes() -> dict[Any, int]:
 
 @contextlib.contextmanager
 def named_axis(name, size: int) -> Iterator[None]:
-    """Bring an axis into scope for a block; a name of None stands for no name."""
+    """Bring an axis into scope for a block; None is no name."""
     outer = _axes.sizes
     if name is not None:
         _axes.sizes = {**outer, name: size}
@@ -37,7 +37,7 @@ def named_axis(name, size: int) -> Iterator[None]:
 
 
 def axis_size_of(name, function: str) -> int:
-    """The size of a named axis; NameError where it is not in scope."""
+    """The size of a named axis; NameError if it is not in scope."""
     try:
         return _axes.sizes[name]
     except KeyError:

@@ -1,4 +1,4 @@
-"""``Buffer``: the memory of an array on one device. It stands between ``Array`` and NumPy.
+"""``Buffer``: the memory of an array on one device, between ``Array`` and NumPy.
 
 An :class:`~tanx._core.array.Array` is a type (``aval``), a sharding, and its buffers, one for each
 device of the sharding. A buffer has five fields:
@@ -6,26 +6,27 @@ device of the sharding. A buffer has five fields:
     device    the device whose memory it is
     pointer   the address of the first element there
     nbytes    the size of its elements
-    owner     the object that frees the memory when it goes
+        owner     the object that frees the memory when it is deleted
     ready     None, or the event after which the elements may be read
 
 Memory of the host has a sixth, ``view``: a NumPy array over it. Eager code computes with that view,
 so an array whose elements are in the memory of the host *and ready* keeps the view alone, in
-``Array._data``, and :func:`tanx._runtime.device.buffers_of` makes its buffer on demand. (To make
+``Array._data``, and :func:`tanx._runtime.device.buffers_of` creates its buffer on demand. (Creating
 one with each array takes 0.3 microseconds, where an eager addition takes 4 and a compiled call
-0.4.) All other arrays keep buffers, in ``Array._buffers``, and ``_data`` is None:
+0.4.) All other arrays have buffers, in ``Array._buffers``, and ``_data`` is None:
 
     ready, host       _data: the view        np.asarray(x) shares the memory
     pending, host     _buffers: one          reading x waits; the view then moves to _data
     another memory    _buffers               np.asarray(x) copies; _data stays None
     deleted           neither                reading x raises
 
-A device with memory of its own adds no case. Its runtime makes ``Buffer(device, pointer, nbytes,
+A device with its own memory adds no case. Its runtime creates ``Buffer(device, pointer, nbytes,
 owner, ready)``; the device has ``copy_to_host(buffer, shape, dtype)`` for NumPy, ``copy(buffer)``,
 and ``dlpack`` and ``dlpack_device`` for other libraries. Deleting an array drops its buffers, so
-``owner`` goes with the last reference to it. A program may overwrite a donated buffer that no other
-array and no work refers to (:func:`is_alone`), so arrays that share memory share the owner, never a
-buffer.
+``owner`` is freed with the last reference to it. A program may overwrite a donated buffer that no
+other array and no work refers to (:func:`is_alone`), so arrays that share memory share the owner,
+never a buffer.
+
 
 Elements are in row-major order, except in views that eager layouts such as a transpose make;
 :meth:`Array._row_major <tanx._core.array.Array._row_major>` orders these.
@@ -50,10 +51,10 @@ class Event(Protocol):
 
     @property
     def queue(self) -> Any:
-        """Where the work is in line: later work of this queue may read the buffer unasked."""
+        """The queue of the work: later work of this queue may read the buffer without waiting."""
 
     def wait(self) -> None:
-        """Return when the elements are there; raise if they never will be."""
+        """Return when the elements are written; raise if they never will be."""
 
     def holds(self, memory: object) -> int:
         """How many references to the owner or the view of a buffer belong to pending work."""
@@ -79,7 +80,7 @@ class Buffer:
         return self.ready is None or self.ready.done
 
     def wait(self) -> None:
-        """Return when the elements may be read; raises what went wrong on the way."""
+        """Return when the elements may be read; raises the error of the work, if it failed."""
         if self.ready is not None:
             self.ready.wait()
 
@@ -89,7 +90,7 @@ class Buffer:
         return self.device.copy_to_host(self, shape, dtype) if self.view is None else self.view
 
     def copy(self) -> Buffer:
-        """The same elements in memory of their own on the same device."""
+        """The same elements in separate memory on the same device."""
         self.wait()
         return (self.device.copy(self) if self.view is None
                 else Buffer.of_host(self.view.copy(), self.device))
@@ -99,7 +100,7 @@ class Buffer:
         return Buffer(self.device, self.pointer, self.nbytes, self.owner, self.ready, self.view)
 
     def is_alone(self) -> bool:
-        """Whether only this buffer, and work that is pending, refer to the memory."""
+        """Whether only this buffer, and pending work, refer to the memory."""
         if self.view is None:
             return sys.getrefcount(self.owner) - self._held_by_work(self.owner) <= _ALONE
         mine = 1 if self.view is self.owner else 0
@@ -132,14 +133,14 @@ DLPACK_CPU = (1, 0)
 
 
 def owner_of(data: np.ndarray) -> np.ndarray:
-    """The NumPy array that a view is one of, or the array itself."""
+    """The NumPy array that a view is part of, or the array itself."""
     while type(data.base) is np.ndarray:
         data = data.base
     return data
 
 
 def is_alone(x: Any) -> bool:
-    """Whether no other array and no object of NumPy refers to the memory of an ``Array``."""
+    """Whether no other array and no NumPy object refers to the memory of an ``Array``."""
     if x._data is not None:
         return sys.getrefcount(x._data) <= _ALONE
     buffers = x._held
@@ -152,7 +153,7 @@ def may_overwrite(data: np.ndarray) -> bool:
 
 
 def _references() -> int:
-    """What Python counts for an object that one slot refers to."""
+    """Python's reference count of an object that one slot refers to."""
     holder = Buffer(None, 0, 0, object())
     return sys.getrefcount(holder.owner)
 

@@ -1,4 +1,4 @@
-"""References that hold their content: :class:`Ref` of eager code, and cells of transformations."""
+"""References that hold their content: :class:`Ref` for eager code, and cells of transformations."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Ref(Reference, metaclass=_RefType):
 
     __module__ = "tanx"
     __slots__ = ("aval", "_content", "__weakref__")
-    _content: Any  # an Array, whose methods come from the room of NumPy
+    _content: Any  # an Array, whose methods come from tanx.numpy
 
     def __init__(self, content: Array, aval: AbstractRef | None = None):
         self._content = content
         self.aval = AbstractRef(content.aval.strip_weak_type()) if aval is None else aval
 
     def load(self) -> Array:
-        """The content, as an array of its own on the same memory."""
+        """The content, as a separate array on the same memory."""
         content = self._content
         return content._shared(self.aval.inner_aval, content._device)
 
@@ -68,7 +68,7 @@ class Ref(Reference, metaclass=_RefType):
         return self._content.format
 
     def unsafe_buffer_pointer(self) -> int:
-        """Where the data lies in memory."""
+        """The address of the data."""
         return self._content.unsafe_buffer_pointer()
 
     def __repr__(self) -> str:
@@ -76,10 +76,10 @@ class Ref(Reference, metaclass=_RefType):
 
 
 class Cell(Reference, Tracer):
-    """A reference made while a trace runs; it holds a value of that trace, or of one below.
+    """A reference created while a trace runs; it holds a value of that trace, or of one below.
 
-    ``outer`` is the reference of the function around whose content it stands for, if there is one.
-    What is written to a cell goes to its ``echo`` as well. Both, and what is late:
+    ``outer`` is the reference of the surrounding function whose content it represents, if any.
+    Writes to a cell also go to its ``echo``. For both, and for what is late, see
     :mod:`tanx._control.late`.
     """
 
@@ -111,14 +111,14 @@ class Cell(Reference, Tracer):
 
 
 def holds(trace: Trace, value) -> bool:
-    """Whether a value belongs to a trace or to one below, so that a cell of it may hold it."""
+    """Whether a value belongs to a trace or to one below, so that its cells may hold the value."""
     return not isinstance(value, Tracer) or trace.owns(value) or trace.stands_on(value)
 
 
 def check_writable(ref: Reference) -> None:
-    """Raise an error if a reference that is not mapped is written in a function that is.
+    """Raise an error if a mapped function writes to a reference that is not mapped.
 
-    All lanes would write to one place, and a generator of random numbers give all the same.
+    All lanes would write to one place, and random number generators give all the same numbers.
     """
     trace: Trace | None = context.trace
     while trace is not None and not (isinstance(ref, Tracer) and trace.owns(ref)):

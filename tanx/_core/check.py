@@ -1,4 +1,4 @@
-"""Check jaxprs: every variable bound once and before use, every equation inferred anew.
+"""Check jaxprs: every variable bound once and before use, every equation's types inferred again.
 
 Run after staging and after each pass when ``TANX_CHECK=1``. An error shows the equation, the line
 of the user's code it came from, and what disagrees.
@@ -23,16 +23,16 @@ from .types import AbstractValue, ShapedArray, typeof
 
 __all__ = ["check_jaxpr"]
 
-# Jaxprs that passed; they are not checked again as parts of others, since passes never change them.
+# Jaxprs that passed. They are not checked again as parts of others, since passes never change them.
 _passed: weakref.WeakSet[Jaxpr] = weakref.WeakSet()
 
 
 def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
     """Raise :class:`~tanx.errors.JaxprTypeError` unless a jaxpr is well formed.
 
-    Well formed means: variables are bound once and before they are used; literals are of the type
-    written behind them; each equation has the results, types and effects that its primitive infers
-    from its operands; all this inside inner jaxprs as well. Weak types may differ.
+    Well formed means: variables are bound once and before they are used; literals have their stated
+    types; each equation has the results, types and effects that its primitive infers from its
+    operands; all this inside inner jaxprs as well. Weak types may differ.
     """
     jaxpr = _without_constants(jaxpr)
     bound: set[Var] = set()
@@ -57,7 +57,7 @@ def _inner_jaxprs(params: dict[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
 
 
 def _without_constants(jaxpr: Jaxpr | ClosedJaxpr) -> Jaxpr:
-    """The jaxpr itself, once its constants are found to be of the types of their variables."""
+    """The jaxpr itself, after checking that its constants have the types of their variables."""
     if type(jaxpr) is Jaxpr:
         return jaxpr
     for var, value in zip(jaxpr.jaxpr.constvars, jaxpr.consts, strict=True):
@@ -92,17 +92,17 @@ def _stored(aval):
 
 
 def _type_of_literal(value) -> AbstractValue:
-    """The type of the data as it is: 64 bits are 64 bits, whether or not they are enabled."""
+    """The type of the data itself: 64 bits are 64 bits, whether or not they are enabled."""
     if isinstance(value, np.ndarray | np.generic):
         return ShapedArray(value.shape, value.dtype)
     return typeof(value)
 
 
 def _infer_again(eqn: JaxprEqn) -> None:
-    """Compare an equation with what its primitive says of it."""
+    """Compare an equation with what its primitive infers."""
     scope = axis_sizes()
     if any(isinstance(e, NamedAxisEffect) and e.name not in scope for e in eqn.effects):
-        return  # the map that binds the axis is not around us: nothing to infer with
+        return  # the map that binds the axis is not in scope, so that nothing can be inferred
     types = [atom.aval for atom in eqn.invars]
     try:
         inferred = explicit.infer(eqn.primitive, types, eqn.params)
@@ -119,7 +119,7 @@ def _infer_again(eqn: JaxprEqn) -> None:
 
 
 def _agree(a: AbstractValue, b: AbstractValue) -> bool:
-    """Whether two types are equal up to weakness, which no pass has to keep."""
+    """Whether two types are equal up to weakness, which passes need not preserve."""
     return a.matches(b)
 
 
@@ -136,7 +136,7 @@ def _listed(items: Iterable) -> str:
 
 
 def _indented(fact: str) -> str:
-    """A fact of several lines, those after the first moved below the value."""
+    """A fact of several lines, indented below the first."""
     return fact.replace("\n", "\n" + " " * 12)
 
 

@@ -1,8 +1,8 @@
 """Arrays that only the garbage collector can free: what ``array_garbage_collection_guard`` finds.
 
-Memory of an array goes back at once when its last reference goes, but one in a cycle of references
-waits for the collector. Before a collection, the guard puts a weak reference on each array that
-may go in it; arrays whose weak reference is called then did not go by themselves.
+An array's memory is freed with its last reference, but an array in a reference cycle waits for the
+collector. Before a collection, the guard puts a weak reference on each array that it may free;
+arrays whose weak reference is then called were in a cycle.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["watch_cycles"]
 
 
 def watch_cycles(array_class: type) -> None:
-    """Watch instances of a class from the moment on at which the option asks for it."""
+    """Watch instances of a class from the moment on at which the option is set."""
 
     def start(guard: str | None) -> None:
         if guard in ("log", "fatal") and _collecting not in gc.callbacks:
@@ -49,7 +49,7 @@ def _collecting(phase: str, info: dict[str, Any]) -> None:
 
 
 def _found(reference: weakref.ref) -> None:
-    """An array went with a cycle."""
+    """An array was freed with a cycle."""
     _, kind = _watched.get(id(reference), (None, ""))
     if not kind:
         return

@@ -1,4 +1,4 @@
-"""Effects: what an equation does besides giving its results.
+"""Effects: what an equation does besides computing its results.
 
 An effect is a plain object in an equation's ``effects`` set. Equations with effects are never
 dropped, merged or moved across one another when their effect is ordered.
@@ -36,7 +36,7 @@ class _Plain(Effect):
 
 
 class IOEffect(_Plain):
-    """The equation calls a function that talks to the world outside."""
+    """The equation calls a function that communicates with the outside world."""
 
 
 class OrderedIOEffect(_Plain):
@@ -74,7 +74,7 @@ class NamedAxisEffect(Effect):
 
 
 class RefEffect(_Plain):
-    """The equation has to do with references; see :mod:`tanx._core.refs`."""
+    """The equation involves references; see :mod:`tanx._core.refs`."""
 
     ordered = True
 
@@ -94,13 +94,13 @@ class AccumEffect(RefEffect):
 
 
 class AllocateEffect(RefEffect):
-    """The equation makes a reference, or ends its life."""
+    """The equation creates a reference, or ends its life."""
 
     observable = False
 
 
 def has_ref_effects(effects: frozenset[Effect]) -> bool:
-    """Whether there is an effect on references among some."""
+    """Whether some effects include one on references."""
     return any(isinstance(effect, RefEffect) for effect in effects)
 
 

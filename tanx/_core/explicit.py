@@ -1,7 +1,7 @@
 """Types that say how values are divided over the Explicit axes of a mesh, through operations.
 
-A rule ``infer`` knows nothing of meshes. Where an operand states a sharding, or a parameter asks
-for one, :func:`infer` has the types of the results inferred without, and asks the primitive's rule
+A rule ``infer`` knows nothing of meshes. If an operand states a sharding, or a parameter requests
+one, :func:`infer` infers the types of the results without, and asks the primitive's rule
 ``divided`` for the entries of their partition specs: for each dimension None, the name of the axis
 that divides it, or a tuple of such names. A sharding that divides nothing is not stated.
 
@@ -78,7 +78,7 @@ def asked_for(primitive, params: dict[str, Any]) -> NamedSharding | None:
 
 
 def concerns(primitive, types: Sequence[Any], params: dict[str, Any]) -> bool:
-    """Whether shardings have a part in a use. What runs functions has them in their types."""
+    """Whether shardings matter to a use. Primitives that run functions have them in their types."""
     return primitive.kind is not Kind.CALL and not primitive.ref_primitive and (
         asked_for(primitive, params) is not None or any(map(is_divided, types)))
 
@@ -175,7 +175,7 @@ def like_operand(self, x, *others, **params) -> tuple:
 
 
 def same_entries(primitive, types: Sequence[Any], rule: str) -> tuple:
-    """The entries that all types have; else an error."""
+    """The entries that all types share; otherwise an error."""
     first, *others = types
     if any(t.entries != first.entries for t in others):
         raise sharding_error(primitive, rule, types, hint="tanx.reshard one of them first.")
@@ -231,14 +231,14 @@ def requested(function: str, sharding, ndim: int) -> NamedSharding | None:
 
 
 def stated(aval) -> NamedSharding | None:
-    """The sharding that a type states; None where it divides nothing."""
+    """The sharding that a type states; None if it divides nothing."""
     return aval.placement.sharding if Explicit.seen and is_divided(aval) else None
 
 
 def joint_sharding(shape: tuple[int, ...], *operands) -> NamedSharding | None:
-    """How operands that broadcast to a shape divide it; None where none is divided.
+    """How operands that broadcast to a shape divide it; None if none is divided.
 
-    What is broadcast is laid out like this, so that it goes with what is divided already.
+    Broadcast values get this layout, so that it matches operands that are already divided.
     """
     divided = [t for t in map(typeof, operands) if is_divided(t)] if Explicit.seen else []
     if not divided:
@@ -251,9 +251,9 @@ def joint_sharding(shape: tuple[int, ...], *operands) -> NamedSharding | None:
 
 
 def sharding_for(aval, permutation: Sequence[int] | None, *operands) -> NamedSharding | None:
-    """The sharding of a type, its dimensions permuted, to ask for in a computation on operands.
+    """The sharding of a type, with permuted dimensions, to request in a computation on operands.
 
-    It is what cotangents have to have. None where no operand is divided.
+    Cotangents must have it. None if no operand is divided.
     """
     divided = [t for t in map(typeof, operands) if is_divided(t)] if Explicit.seen else []
     if not divided:
@@ -327,7 +327,7 @@ def batched_type(aval, size: int, dim: int, divided: tuple[AbstractMesh, Any] | 
 
 
 def sharding_of_lanes(aval, position: int) -> NamedSharding | None:
-    """The sharding to ask for when a value of a type is repeated for all lanes."""
+    """The sharding to request when a value of a type is repeated for all lanes."""
     if _lanes.divided is None:
         return None
     mesh, entry = _lanes.divided
@@ -337,7 +337,7 @@ def sharding_of_lanes(aval, position: int) -> NamedSharding | None:
 
 def divided_lanes(function: str, values: Sequence[Any], dims: Sequence[int | None],
                   ) -> tuple[AbstractMesh, Any] | None:
-    """What divides the axis that is mapped, the same for all values; None if nothing does."""
+    """What divides the mapped axis, the same for all values; None if nothing does."""
     if not Explicit.seen:
         return None
     mapped = [(typeof(x), d) for x, d in zip(values, dims) if type(d) is int and is_arraylike(x)]
@@ -364,7 +364,7 @@ def divided_lanes(function: str, values: Sequence[Any], dims: Sequence[int | Non
 
 
 def bare_jaxpr(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The program that computes the same, with types that state no sharding; as compilers want it.
+    """An equivalent program with types that state no sharding, as compilers want it.
 
     With one device there is nothing to divide.
     """

@@ -1,7 +1,7 @@
-"""Control flow: the loops and branches that equations stand for, as compilers need to know them.
+"""Control flow: the loops and branches of equations, as compilers need to know them.
 
-A primitive whose uses are loops or branches says so by its rule ``flow``, whatever its parameters
-are called, and by ``with_flow`` how a use looks that runs other bodies.
+A primitive for loops or branches describes a use by its rule ``flow``, whatever its parameters are
+called, and by ``with_flow`` the parameters of a use with other bodies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class ForLoop(NamedTuple):
     """``length`` steps, along the rows of arrays.
 
     Operands are constants, carries, and arrays of which each step takes one row, the last one first
-    if ``reverse``. Results are the carries, and arrays of which each step gives a row.
+    if ``reverse``. Results are the carries, and arrays of which each step computes a row.
     """
 
     body: ClosedJaxpr
@@ -33,7 +33,7 @@ class ForLoop(NamedTuple):
 
 
 class WhileLoop(NamedTuple):
-    """Steps for as long as a condition on the carries holds, which is asked before each.
+    """Steps while a condition on the carries holds, which is tested before each.
 
     Operands are constants of the condition, constants of the body, and carries.
     """

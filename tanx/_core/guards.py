@@ -1,8 +1,8 @@
-"""Guards: what a trace has read of Python's state, and whether that is still as it was.
+"""Guards: the Python state that a trace has read, and whether it is unchanged.
 
 A trace depends on more than its arguments: on attributes of static objects, on globals and closure
-variables. ``reads.py`` finds out which of them were read, and what it finds becomes guards here.
-Each call asks whether they hold: native code by identity and by the versions of dicts and classes
+variables. ``reads.py`` finds out which of them were read, and turns them into guards. Each call
+checks whether they hold: native code by identity and by the versions of dicts and classes
 (``_runtime/call_guards.py``), and :meth:`Guards.hold` by value, where these differ.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["ABSENT", "Cell", "ClassMembers", "Guard", "Guards", "Items", "Member
            "Slot", "holder_of", "lookup", "same"]
 
 class _Absent:
-    """Stands for a member that is not there."""
+    """A placeholder for a missing member."""
 
     def __repr__(self) -> str:
         return "absent"
@@ -32,10 +32,10 @@ ABSENT: Any = _Absent()
 
 
 def same(x, y) -> bool:
-    """Whether one value can stand for another in a trace: by identity, or else by value.
+    """Whether one value can replace another in a trace: by identity, or by value.
 
-    Values are those of hashable objects, as these do not change. Arrays, containers and all other
-    objects are the same only if they are one object.
+    Hashable objects are compared by value, because they do not change. Arrays, containers and all
+    other objects are the same only if they are one object.
     """
     if x is y:
         return True

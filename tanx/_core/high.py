@@ -1,10 +1,10 @@
-"""High types: types of a library's own, whose values are made of arrays.
+"""High types: types that a library defines, whose values consist of arrays.
 
-A :class:`HiType` says of which other types its values are made (``lo_ty``), and how a value is
-taken apart and put together. A Python class carries the values; :func:`register_hitype` names the
-type of each. While a function is traced a value of a high type is *one* variable, and only
-primitives that name the type can look inside (:mod:`tanx._extend.high`). What runs has arrays in
-their place: see :mod:`tanx._transforms.low`.
+A :class:`HiType` says of which other types its values consist (``lo_ty``), and how a value is taken
+apart and put together. A Python class carries the values; :func:`register_hitype` names the type of
+each. While a function is traced, a value of a high type is *one* variable, and only primitives that
+name the type can access its parts (:mod:`tanx._extend.high`). Compiled code has arrays in their
+place: see :mod:`tanx._transforms.low`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class HiPspec:
     """How ``shard_map`` divides values of a high type: an entry of ``in_specs``, ``out_specs``."""
 
     def to_lo(self) -> tuple:
-        """The partition specs of the values that a value is made of."""
+        """The partition specs of the parts of a value."""
         raise NotImplementedError(_wanted(self, "to_lo"))
 
     def to_tangent_spec(self) -> HiPspec:
@@ -44,7 +44,7 @@ class HiPspec:
 
 
 class HiType(AbstractValue):
-    """A type whose values are made of values of other types.
+    """A type whose values consist of values of other types.
 
     Subclasses are hashable and define ``lo_ty``, ``lower_val`` and ``raise_val``. For derivatives
     they define ``to_tangent_aval`` (and, where tangents are of a high type, ``vspace_zero`` and
@@ -58,15 +58,15 @@ class HiType(AbstractValue):
     weak_type = False
 
     def lo_ty(self) -> list[AbstractValue]:
-        """The types of the values that a value is made of."""
+        """The types of the parts of a value."""
         raise NotImplementedError(_wanted(self, "lo_ty"))
 
     def lower_val(self, hi_val, /) -> list:
-        """The values that a value is made of, as many as ``lo_ty`` tells."""
+        """The parts of a value, as many as ``lo_ty`` has."""
         raise NotImplementedError(_wanted(self, "lower_val"))
 
     def raise_val(self, *lo_vals):
-        """The value that is made of others."""
+        """The value with given parts."""
         raise NotImplementedError(_wanted(self, "raise_val"))
 
     def to_tangent(self) -> AbstractValue:
@@ -99,11 +99,11 @@ class HiType(AbstractValue):
         raise NotImplementedError(_wanted(self, "dec_rank"))
 
     def leading_axis_spec(self) -> MappingSpec:
-        """How ``scan`` walks along a value."""
+        """How ``scan`` iterates over a value."""
         raise NotImplementedError(_wanted(self, "leading_axis_spec"))
 
     def nospec(self, mesh, check_vma: bool, all_names: tuple) -> HiPspec:
-        """The spec that says nothing of a value but along which axes of a mesh it varies."""
+        """The spec that only says along which axes of a mesh a value varies."""
         raise NotImplementedError(_wanted(self, "nospec"))
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
@@ -119,7 +119,7 @@ def _wanted(value, method: str) -> str:
 
 
 def register_hitype(val_cls: type, typeof_fn: Callable[[Any], AbstractValue]) -> None:
-    """Declare that instances of a class are values of a high type, which a function tells.
+    """Declare that instances of a class are values of a high type, which a function returns.
 
     >>> from tanx.experimental import hijax
     >>> class Pair:

@@ -188,7 +188,7 @@ class Jaxpr(metaclass=_JaxprType):
                                     f"attributes: {', '.join(names)}"))
         return Jaxpr(*(changes.get(name, getattr(self, name)) for name in names))
 
-    # As a closed jaxpr without constants; for libraries that do not tell the two apart.
+    # As a closed jaxpr without constants; for libraries that do not distinguish the two.
     jaxpr = property(lambda self: self)
     consts: Sequence[Any] = ()
     literals: Sequence[Any] = ()
@@ -201,7 +201,7 @@ class Jaxpr(metaclass=_JaxprType):
         *self.invars, *(v for e in self.eqns for v in e.outvars))))
 
     def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> Jaxpr:
-        """The jaxpr that ``f`` makes of this one."""
+        """The result of ``f`` on this jaxpr."""
         return f(self)
 
     def with_consts(self, consts: Sequence[Any]) -> ClosedJaxpr:
@@ -245,7 +245,7 @@ class ClosedJaxpr:
     is_high = property(lambda self: self.jaxpr.is_high)
 
     def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> ClosedJaxpr:
-        """The closed jaxpr with what ``f`` makes of the jaxpr, on the same constants."""
+        """The closed jaxpr with the result of ``f`` on the jaxpr, on the same constants."""
         return ClosedJaxpr(f(self.jaxpr), self.consts)
 
     def with_consts(self, consts: Sequence[Any]) -> ClosedJaxpr:
@@ -318,7 +318,7 @@ def one_equation(primitive, types: Sequence[Any], params: dict[str, Any]) -> Clo
     memory = {} if body is None else body.uses
     key = (primitive, tuple(types), tuple(params.items()))
     if key not in memory:
-        if len(memory) == MOST_USES:  # a body that stays, beside others that come and go
+        if len(memory) == MOST_USES:  # a body that stays, among others that come and go
             memory.clear()
         invars = [Var(aval) for aval in types]
         outvars = [Var(aval) for aval in primitive.infer(*types, **params)]

@@ -1,7 +1,7 @@
 """The vocabulary of derivative rules: symbolic zeros, linear operands, rules that cannot exist.
 
-:class:`Zero` stands for a tangent or cotangent that is zero for structural reasons; rules skip it.
-:data:`zero_series` is its counterpart in Taylor mode. :class:`Linear` stands for an operand of a
+:class:`Zero` represents a tangent or cotangent that is zero for structural reasons; rules skip it.
+:data:`zero_series` is its counterpart in Taylor mode. :class:`Linear` represents an operand of a
 transposed equation: only its type is known.
 
 A primitive that is linear in its operands says so with ``jvp = linear`` (in all of them together,
@@ -154,7 +154,7 @@ class Expansion:
 
 
 def expansion(function) -> Expansion:
-    """State that a derivative is that of other primitives: forward mode goes through the body.
+    """State that a derivative is that of other primitives: forward mode differentiates the body.
 
     ::
 

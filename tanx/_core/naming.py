@@ -43,7 +43,7 @@ class DebugInfo(NamedTuple):
 
     @property
     def func_filename(self) -> str | None:
-        """The file that the function stands in."""
+        """The file that defines the function."""
         return self.source and self.source.file
 
     @property
@@ -75,7 +75,7 @@ class DebugInfo(NamedTuple):
         return self._replace(result_paths=tuple(f"result{tree_util.keystr(p)}" for p, _ in paths))
 
     def resolve_result_paths(self) -> DebugInfo:
-        """The same with the names of results found out, where a function is to tell them."""
+        """The same with the names of results resolved, if a function provides them."""
         known = self.result_paths
         return self._replace(result_paths=tuple(known())) if callable(known) else self
 

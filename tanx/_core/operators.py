@@ -35,7 +35,8 @@ transpose var view
 
 
 class Operators:
-    """Base of ``Array`` and ``Tracer``: what their type tells, and what the socket fills in."""
+    """Base of ``Array`` and ``Tracer``: what follows from their type, and what the hook fills
+    in."""
 
     __slots__ = ()
     aval: Any

@@ -104,7 +104,7 @@ class _Outside:
         self.lock = new_lock()
         self.nbytes = self.peak = 0
         self.counted: dict[int, weakref.ref] = {}
-        self.report: Any = None  # given by the allocator: adds bytes, and tells how many are in use
+        self.report: Any = None  # of the allocator: adds bytes, and returns how many are in use
 
     def in_use(self) -> int:
         """Bytes of large arrays, those of the allocator included."""

@@ -1,4 +1,4 @@
-"""Where values of a type lie, beside their shape and dtype: most types leave that open."""
+"""Where values of a type are, besides their shape and dtype: most types leave that open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Primitives: the operations everything else is made of.
+"""Primitives: the operations that everything else consists of.
 
 A primitive is one instance of one class whose methods are its rules:
 
@@ -128,8 +128,8 @@ class Primitive:
     sharding_parameter: str | None = None
 
     # Optional rules for texts and files; see :mod:`tanx._core.serial`.
-    # written(params): the name and the parameters that stand for a use in texts, where it has
-    # parameters that are there for transformations only. A name for people is a ``Name``.
+    # written(params): the name and the parameters of a use in texts, if it has parameters that
+    # only transformations need. A name for people is a ``Name``.
     written: Any = None
     # restored(params): the parameters again, from those in a text.
     restored: Any = None
@@ -139,12 +139,12 @@ class Primitive:
     partial_eval: Any = None
     # stage(trace, args, params): how to become an equation, where parameters need tracing first.
     stage: Any = None
-    # batch_axis(axis, args, dims, **params): as ``batch``, told the axis' name and size.
+    # batch_axis(axis, args, dims, **params): as ``batch``, with the axis' name and size.
     batch_axis: Any = None
     # expand(*args, **params): the results of what takes or gives values of high types, by
     # operations on what these are made of; see :mod:`tanx._transforms.low`.
     expand: Any = None
-    # on_parts(args, params): apply what runs functions to what values of high types are made of.
+    # on_parts(args, params): apply a primitive that runs functions to the parts of high values.
     on_parts: Any = None
     # keeps_refs(types, params): if a rule of the user keeps references for the backward pass, the
     # positions of those that it writes to before; None if it keeps none.
@@ -167,14 +167,14 @@ class Primitive:
         return None
 
     def body(self, types: Sequence[Any], params: dict[str, Any]) -> Any:
-        """The closed jaxpr that stands for a use on operands of some types in compiled code.
+        """The closed jaxpr of a use on operands of some types, for compiled code.
 
         It is ``called``; primitives of users, whose lowering is staged for each use, differ.
         """
         return self.called(params)
 
     def flow(self, params: dict[str, Any]) -> Flow | None:
-        """The loop or the branches that a use stands for; None where it is neither."""
+        """The loop or the branches of a use; None if it is neither."""
         return None
 
     def with_flow(self, params: dict[str, Any], flow: Flow) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class Primitive:
     def writes_tapes(self, params: dict[str, Any]) -> bool:
         """Whether ``partial_eval`` writes tapes whose length depends on values, if these are known.
 
-        Such a use stands by itself: it is not compiled together with the equations around it.
+        Such a use is compiled separately from the equations around it.
         """
         return False
 
@@ -236,7 +236,7 @@ class Primitive:
         return dict(params)
 
     def is_high(self, *types, **params) -> bool:
-        """Whether a use involves high types, which are made of others: never, unless overridden."""
+        """Whether a use involves high types, which consist of others: never, unless overridden."""
         return False
 
     def __repr__(self) -> str:

@@ -36,7 +36,7 @@ class Recorder:
     def __init__(self) -> None:
         self.spans: list[Span] = []
         self.threads: dict[int, str] = {}  # their names
-        # Work that goes on beside Python: its name, where it was started, and in which thread.
+        # Work that runs in parallel to Python: its name, where it was started, and in which thread.
         self.background: list[tuple[str, SourceInfo, int, Any]] = []
         self.start, self.start_time = perf_counter_ns(), time_ns()
         self._last_pass: dict[int, int] = {}  # by thread, when its compiler ended a pass
@@ -51,7 +51,7 @@ class Recorder:
         self.spans.append(Span(name, category, thread, start, end, source, args or {}))
 
     def add_background(self, name: str, source: SourceInfo, work: Any) -> None:
-        """Record work that this thread has started; its ``moments`` tell later when it ran."""
+        """Record work that this thread has started; its ``moments`` say later when it ran."""
         thread = threading.get_native_id()
         self.threads.setdefault(thread, threading.current_thread().name)
         self.background.append((name, source, thread, work))

@@ -23,11 +23,11 @@ class Retyping:
     # What subclasses say.
 
     def part(self, value: Any) -> Any:
-        """What becomes of a type, or of a parameter that has no parts of its own."""
+        """The new form of a type, or of a parameter without parts."""
         return value
 
     def params(self, eqn: JaxprEqn) -> dict[str, Any]:
-        """What becomes of the parameters of an equation."""
+        """The new parameters of an equation."""
         return {name: self.value(value) for name, value in eqn.params.items()}
 
     def known(self, eqn: JaxprEqn) -> Literal | None:

@@ -64,7 +64,7 @@ class SourceInfo(NamedTuple):
 
     @property
     def traceback(self) -> SourceInfo:
-        """What stands for the frames that led here: the innermost one is all that is kept."""
+        """A placeholder for the frames that led here: only the innermost one is kept."""
         return self
 
     def replace(self, *, traceback: SourceInfo | None = None, name_stack=None) -> SourceInfo:

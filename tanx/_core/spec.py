@@ -82,7 +82,7 @@ class PartitionSpec:
             unreduced_kind=kwargs.pop("unreduced_kind", self._kind), **kwargs)
 
     def to_lo(self) -> list[PartitionSpec]:
-        """The specs of the arrays that a value is made of: an array is its own."""
+        """The specs of the arrays that a value consists of: an array is its own."""
         return [self]
 
     def to_tangent_spec(self) -> PartitionSpec:

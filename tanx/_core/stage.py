@@ -221,7 +221,7 @@ class HighStageTracer(Opaque, StageTracer):
 
 
 VARIABLES = frozenset((StageTracer, HighStageTracer))
-"""Classes of tracers that stand for values, not for references."""
+"""Classes of tracers that represent values, not references."""
 
 
 class StageRef(Reference, StageTracer):

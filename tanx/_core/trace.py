@@ -115,7 +115,7 @@ class Trace:
 
     @property
     def main(self) -> Trace:
-        """What libraries tell traces apart by: the trace itself."""
+        """What libraries distinguish traces by: the trace itself."""
         return self
 
     def literal(self, value, aval, written=None):
@@ -228,7 +228,7 @@ class Tracer(Operators):
         return self
 
     def get_referent(self):
-        """What tells the value from others: the tracer itself."""
+        """What identifies the value: the tracer itself."""
         return self
 
     def to_concrete_value(self):

@@ -64,15 +64,15 @@ class AbstractValue:
     to_cotangent_aval = to_ct_aval = at_least_vspace = to_tangent_aval
 
     def lo_ty(self) -> list[AbstractValue]:
-        """The types of the values that a value is made of: itself, where it is not high."""
+        """The types of the parts of a value: itself, if it is not high."""
         return [self]
 
     def lower_val(self, val, /) -> list:
-        """The values that a value is made of."""
+        """The parts of a value."""
         return [val]
 
     def raise_val(self, *vals):
-        """The value that is made of others, as :meth:`lower_val` gives them."""
+        """The value with parts as :meth:`lower_val` returns them."""
         (val,) = vals
         return val
 
@@ -564,7 +564,7 @@ def _of_struct(x: ShapeDtypeStruct) -> AbstractValue:
 
 
 def described(x) -> Any:
-    """The type of a value as :func:`typeof` knows it, or of one that just tells shape and dtype.
+    """The type of a value as :func:`typeof` knows it, or of one that only has a shape and a dtype.
 
     >>> print(described(ShapeDtypeStruct((2,), np.float32)))
     float32[2]

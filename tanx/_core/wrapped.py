@@ -159,7 +159,7 @@ def transformation_with_aux2(gen: Callable, fun: Any = _EMPTY, *gen_static_args,
                              use_eq_store: bool = False, unk_names: bool = False):
     """As :func:`transformation2`, of ``gen(f, store, *static, *args)``; also gives a thunk.
 
-    The thunk tells what ``gen`` put into the store.
+    The thunk returns what ``gen`` put into the store.
 
     >>> @tanx.extend.linear_util.transformation_with_aux2
     ... def counted(f, store, *xs):
@@ -223,7 +223,7 @@ def _run_generator_with_aux(gen, f, store, *args, **kwargs):
 
 
 def merge_linear_aux(aux1: Callable, aux2: Callable):
-    """Of two thunks the one whose function has run: whether it is the first, and what it tells.
+    """Of two thunks the one whose function has run: whether it is the first, and its result.
 
     >>> one, two = tanx.extend.linear_util.Store(), tanx.extend.linear_util.Store()
     >>> two.store("b")

@@ -1,4 +1,4 @@
-"""Lowering: functions on values of high types as functions on what these are made of.
+"""Lowering: functions on values of high types as functions on the parts of these.
 
 A jaxpr is run once more while :class:`LowTrace` watches. Values of high types are then Python
 objects that hold tracers of arrays; a primitive that takes or gives one is expanded into the
@@ -42,7 +42,7 @@ class LowTrace(Trace):
 
 
 def low_types(avals: Sequence[AbstractValue]) -> list[AbstractValue]:
-    """The types of what values of some types are made of."""
+    """The types of the parts of values of some types."""
     return [lo for aval in avals for lo in (aval.lo_ty() if aval.is_high else (aval,))]
 
 
@@ -62,7 +62,7 @@ def lowered(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def run_low(primitive, args: Sequence, params: dict[str, Any]) -> list:
-    """Apply a primitive that runs functions to what values of high types are made of."""
+    """Apply a primitive that runs functions to the parts of values of high types."""
     types = [typeof(x) for x in args]
     flow = primitive.flow(params)
     if flow is not None:
@@ -89,7 +89,7 @@ def _expanded(primitive, args: Sequence, params: dict[str, Any]) -> list:
 
 
 def _low_flow(flow: Flow, counts: Sequence[int]) -> Flow:
-    """A loop or a choice with lowered bodies; ``counts`` tells of how many values operands are."""
+    """A loop or a choice with lowered bodies; ``counts`` says how many parts operands have."""
     if isinstance(flow, ForLoop):
         constants, carries, _ = flow.split(counts)
         return flow._replace(body=lowered(flow.body), constants=sum(constants),

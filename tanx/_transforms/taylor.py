@@ -113,7 +113,7 @@ class JetTrace(Trace):
 
     @property
     def tag(self) -> JetTrace:
-        """What tells tracers of this trace from those of others: the trace itself."""
+        """What identifies tracers of this trace: the trace itself."""
         return self
 
 
@@ -262,7 +262,7 @@ def _tangent(primitive, primals, moving: Sequence[bool], params):
 
 
 def _through_flow(primitive, flow: Flow, primals, series, params, order: int) -> tuple[list, list]:
-    """Run a loop or a branch whose bodies compute series beside values."""
+    """Run a loop or a branch whose bodies compute series together with values."""
     match flow:
         case ForLoop():
             return _for_loop(primitive, flow, primals, series, params, order)

@@ -1,4 +1,4 @@
-"""Zeros that are known: what is made of them alone is left out.
+"""Known zeros: what is computed from them alone is left out.
 
 Series begin with coefficients most of which are zero, as of ``x + v t``, and rules of Taylor mode
 multiply and add them as any others. They run in a :class:`ZeroTrace`, which knows what products,
