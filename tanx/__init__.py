@@ -74,7 +74,7 @@ def _methods():
         return _import_module("tanx.numpy._methods").METHODS
 
 
-# The three sockets: eager execution, functions of numbers, operators and methods of arrays.
+# The three hooks: eager execution, elementary functions, operators and methods of arrays.
 _trace.EvalTrace.process = staticmethod(_eager.evaluate)
 _families.OwnLoops.find = staticmethod(_compiled_ufuncs.element_ufunc)
 _operators.install_at_first_use(_methods)

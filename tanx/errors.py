@@ -418,7 +418,7 @@ class JaxRuntimeError(RuntimeError):
 class OutOfMemoryError(JaxRuntimeError, MemoryError):
     """There is not enough memory for the results or the temporaries of a computation.
 
-    The message tells how much was asked for, for what and at which line, what is alive, and what
+    The message says how much was asked for, for what and at which line, what is alive, and what
     would help. It is a :class:`JaxRuntimeError` and a ``MemoryError``.
     """
 

@@ -63,7 +63,7 @@ def _is_leaf(tree: PyTreeDef) -> bool:
 
 def merged(places: Saved, args_res: Sequence[Any], others: Sequence[Any], in_tree: PyTreeDef,
            names: Sequence[str]) -> list:
-    """The residuals, in their order; an error where an argument was not put back."""
+    """The residuals, in their order; an error if an argument was not put back."""
     leaves = tree_flatten(list(args_res), is_leaf=lambda x: isinstance(x, Mark))[0]
     if len(leaves) != in_tree.num_leaves:
         raise ValueError(explain(

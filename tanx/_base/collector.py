@@ -77,7 +77,7 @@ class _Growth:
     """Bytes below which the amount of free memory is not asked for."""
 
     def __init__(self) -> None:
-        self.memory: Callable[[], int] = lambda: self.STEPS << 28  # of the machine; plugged
+        self.memory: Callable[[], int] = lambda: self.STEPS << 28  # of the machine; set later
         self.step = self.base = 0
         self.next = self.FLOOR
 

@@ -250,7 +250,7 @@ pprint_use_color = define(
 
 
 def _flag(name: str) -> Flag | None:
-    """The flag called ``name``; flags that are only stored are made when first asked for."""
+    """The flag called ``name``; flags that are only stored are made when first needed."""
     if name not in known and name in KEPT:
         kind, default = KEPT[name]
         define(name, kind, default, "Kept for JAX programs; without effect here.",

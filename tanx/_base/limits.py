@@ -52,7 +52,7 @@ def processors(root: str = "/") -> int:
 
 
 def _share(folder: str, second: bool) -> float:
-    """The processors that a group may use, as a fraction; 0 where there is no limit."""
+    """The processors that a group may use, as a fraction; 0 if there is no limit."""
     if second:
         words = text_of(f"{folder}/cpu.max").split()
     else:

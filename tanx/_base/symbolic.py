@@ -24,7 +24,7 @@ from .monomials import ONE, Factor, Monomial, Operation, rank, shown, times, wit
 from .symbolic_bounds import bounds
 from .symbolic_text import parse
 
-__all__ = ["DimExpr", "Scope", "Socket", "as_value", "bounds", "common_sizes", "definitely",
+__all__ = ["DimExpr", "Scope", "Hook", "as_value", "bounds", "common_sizes", "definitely",
            "evaluate", "index", "is_symbolic", "largest", "least", "parse_dim", "scope_of",
            "slice_indices", "variables_of"]
 
@@ -335,15 +335,15 @@ def _as_size(value: Any) -> Dim:
         return None
 
 
-class Socket:
-    """The primitive whose result is the value of a size; :mod:`tanx._ops.create` plugs it."""
+class Hook:
+    """The primitive whose result is the value of a size; :mod:`tanx._ops.create` sets it."""
 
     primitive: Any = None
 
 
 def as_value(value: Any) -> Any:
     """A size as a number for computations; other values as they are."""
-    return Socket.primitive.bind(dim=value) if type(value) is DimExpr else value
+    return Hook.primitive.bind(dim=value) if type(value) is DimExpr else value
 
 
 # -- polynomials -----------------------------------------------------------------------------------
@@ -514,7 +514,7 @@ def variables_of(size: Dim) -> set[str]:
 
 
 def scope_of(sizes: Iterable[Dim]) -> Scope | None:
-    """The scope of sizes, None where all are known; an error where there are several."""
+    """The scope of sizes, None if all are known; an error if there are several."""
     first: DimExpr | None = None
     for size in sizes:
         if type(size) is DimExpr:

@@ -82,9 +82,9 @@ def trimmed(traceback: TracebackType | None) -> TracebackType | None:
 
 
 class Filtering:
-    """How tracebacks are trimmed: the option of that name, which :mod:`.config` plugs.
+    """How tracebacks are trimmed: the option of that name, which :mod:`.config` sets.
 
-    A socket, because the functions of that file have their tracebacks trimmed, too.
+    A hook, because the functions of that file have their tracebacks trimmed, too.
     """
 
     mode: Callable[[], str] = staticmethod(lambda: "off")
@@ -93,7 +93,7 @@ class Filtering:
 def _shed(error: BaseException) -> bool:
     """Trim the traceback of ``error`` and of the exceptions it was raised from.
 
-    Tells whether nothing is left: no function of the user's was running.
+    Says whether nothing is left: no function of the user's was running.
     """
     if Filtering.mode() == "off":
         return False

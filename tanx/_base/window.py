@@ -44,7 +44,7 @@ def publish(module_name: str, wrap: Callable[[Any], Any] | None = None) -> None:
 
 
 def load_late(module_name: str) -> None:
-    """Let a package show each of its public modules, which loads when it is first asked for.
+    """Let a package show each of its public modules, which loads when it is first needed.
 
     The last statement of the package's file, after :func:`publish`.
     """

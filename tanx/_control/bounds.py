@@ -25,7 +25,7 @@ HINT = ('x.at[index].get(mode="clip") or .set(y, mode="drop") says what to do ou
 
 def check_positions(function: str, positions, lowest: int, axis: int, array: ShapedArray,
                     width: int = 1) -> None:
-    """Raise OutOfBoundsError where one of some positions along an axis is outside of it.
+    """Raise OutOfBoundsError if one of some positions along an axis is outside of it.
 
     They are at least ``lowest``; ``width`` elements begin there.
     """

@@ -60,7 +60,7 @@ def debug_effect(ordered: bool) -> Effect:
 class FlatCallback:
     """A function of pytrees as one of their leaves; the tree of its result is what it promised.
 
-    ``out_tree`` is None where the result does not matter. ``keys`` has the generator of each leaf
+    ``out_tree`` is None if the result does not matter. ``keys`` has the generator of each leaf
     that is a random key, and None for others.
     """
 

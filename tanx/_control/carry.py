@@ -110,7 +110,7 @@ def settled(leaves: Sequence[Any], trace: Callable[[list[ShapedArray]], tuple[An
 
 
 def _promoted(start: ShapedArray, end: ShapedArray):
-    """The dtype to start with in place of that of ``start``; None where that serves."""
+    """The dtype to start with in place of that of ``start``; None if that serves."""
     if not start.weak_type or end.is_high or start.shape != end.shape or start.dtype == end.dtype:
         return None
     dtype = dtypes.result_type(start, end)

@@ -170,7 +170,7 @@ class CheckEffect(Effect):
 
 
 class Check(Primitive):
-    """Finds an error where its first operand is true; the second says which of its sites."""
+    """Finds an error if its first operand is true; the second says which of its sites."""
 
     name = "check"
     kind = Kind.CALL

@@ -322,7 +322,7 @@ def _unknown_branch(later: ClosedJaxpr, forwarded: list, where: list[int], slots
 @cached_by_jaxpr
 def _without_dead_code(first: ClosedJaxpr, rest: Branches, used_outs: tuple[bool, ...],
                        ) -> tuple[Branches, list[bool]] | None:
-    """Smaller branches and which operands they take; None where nothing can be dropped."""
+    """Smaller branches and which operands they take; None if nothing can be dropped."""
     branches = (first, *rest)
     found = [dce(branch.jaxpr, used_outs) for branch in branches]
     used = [any(each) for each in zip(*(used_ins for _, used_ins in found))]

@@ -351,7 +351,7 @@ def batched_run(fun, axis, args, dims) -> tuple[list, list]:
 def settled(outs, dims, axis, mapped: list[bool], rule) -> list:
     """Results with the batch axis in front, or none of them with it.
 
-    ``mapped`` tells which, and is shared by all functions of one call. It is empty where no operand
+    ``mapped`` says which, and is shared by all functions of one call. It is empty where no operand
     has the axis; then the first of them to run decides, since it may close over a mapped value.
     """
     if not mapped:

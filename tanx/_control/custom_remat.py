@@ -20,7 +20,7 @@ __all__ = ["fwd_or_function", "remat_opt_p"]
 class RematOpt(Call):
     """Runs ``jaxpr``, a rule ``fwd``; or ``fun``, if only the first ``num_outs`` results are read.
 
-    ``fun`` gives only the first ``num_outs``. It is None where the body was transformed, so that
+    ``fun`` gives only the first ``num_outs``. It is None if the body was transformed, so that
     the choice no longer exists.
     """
 

@@ -1,4 +1,4 @@
-"""Flat values in groups, as JAX's loops tell which of their operands are constants, carry and xs.
+"""Flat values in groups, as JAX's loops say which of their operands are constants, carry and xs.
 
 Libraries that take a ``scan`` apart meet them as its parameters ``ft_in`` and ``ft_out``.
 """

@@ -141,7 +141,7 @@ def _is_own(trace: Trace, x) -> bool:
 def run_on_origins(primitive, args: Sequence, params: dict[str, Any]) -> list | None:
     """Apply a primitive whose rule keeps references of the running trace to their origins.
 
-    None where it keeps none, or the trace is one whose functions become functions of contents.
+    None if it keeps none, or the trace is one whose functions become functions of contents.
     """
     trace = context.trace
     own = [i for i, x in enumerate(args) if is_ref(x) and _is_own(trace, x)]

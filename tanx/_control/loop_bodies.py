@@ -122,7 +122,7 @@ def backward_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: 
 
     It takes the known consts; then, as its carry, cotangents of consts, summed up so far, and of
     the carry; then cotangents of ys and the known xs. Only nonzero cotangents are there;
-    ``weak`` tells which of those given have a weak type.
+    ``weak`` says which of those given have a weak type.
     """
     consts, _, xs = split(linear, num_consts, num_carry)
     carry, ys = split(nonzero, num_carry)
@@ -153,7 +153,7 @@ def _transposed(closed: ClosedJaxpr, consts: Sequence[bool], xs: Sequence[bool],
                 ) -> tuple[ClosedJaxpr, list[bool]]:
     """A transposed body, and which cotangents turned out not to be zero.
 
-    ``consts`` and ``xs`` tell which are linear; ``sums``, for which linear consts cotangents are
+    ``consts`` and ``xs`` say which are linear; ``sums``, for which linear consts cotangents are
     summed up; ``nonzero``, which results have cotangents.
     """
     jaxpr = closed.jaxpr
@@ -235,7 +235,7 @@ def forwarding(closed: ClosedJaxpr, num_consts: int, num_carry: int,
                ) -> tuple[ClosedJaxpr | None, list[bool], list[int | None]]:
     """The body without carries that never change and without ys that are xs.
 
-    Such carries come first among its consts. Gives that body (None where it is the same), which
+    Such carries come first among its consts. Gives that body (None if it is the same), which
     carries they are, and for each of the ys which of the xs it is, if any.
     """
     jaxpr = closed.jaxpr

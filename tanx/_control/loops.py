@@ -131,7 +131,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
     The value, a pytree, keeps its structure and types. Where both bounds are Python or NumPy
     integers this is a :func:`scan`, else a :func:`while_loop`; both can be differentiated.
     Both bounds may be floats: known ones are truncated to integers, else the index is a float.
-    ``unroll`` tells how many steps to compile in a row, and needs such bounds.
+    ``unroll`` says how many steps to compile in a row, and needs such bounds.
 
     >>> fori_loop(1, 6, lambda i, product: product * i, 1)
     Array(120, dtype=int32, weak_type=True)

@@ -54,7 +54,7 @@ _batched = cached_by_jaxpr(batch_jaxpr)
 class CustomLinearSolve(Primitive):
     """Solves ``matvec(x) = b`` by a function; operands are what functions close over, then b.
 
-    ``const_lengths`` tells how many values each function closes over. The first results are x, as
+    ``const_lengths`` says how many values each function closes over. The first results are x, as
     many as there are of b; the others are what else the solver tells.
     """
 

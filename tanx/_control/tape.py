@@ -156,7 +156,7 @@ def unwound(body: ClosedJaxpr, loop: Callable, linear: tuple[bool, ...], nonzero
             ) -> Unwound:
     """The transpose of a loop of ``body``, as a function.
 
-    ``linear`` tells which of the consts and of the carry are linear, ``nonzero`` which results
+    ``linear`` says which of the consts and of the carry are linear, ``nonzero`` which results
     have a cotangent. ``loop`` runs loops: it is ``while_loop``.
     """
     num_consts = len(body.in_avals) - len(body.out_avals)

@@ -27,7 +27,7 @@ def unrolled(body: ClosedJaxpr, scan: Primitive, length: int, num_consts: int, n
              reverse: bool, unroll: int) -> ClosedJaxpr | None:
     """The steps of a scan, ``unroll`` of them in a row unless these are too much code.
 
-    A function of the operands of the scan; None where it takes one step at a time.
+    A function of the operands of the scan; None if it takes one step at a time.
     """
     steps = min(unroll, length, LONGEST // max(1, _equations(body.jaxpr)))
     steps = steps if steps == length else min(steps, MOST)

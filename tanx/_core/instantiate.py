@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.symbolic import DimExpr, Socket, evaluate, variables_of
+from .._base.symbolic import DimExpr, Hook, evaluate, variables_of
 from .jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxprs_in_params
 from .retype import Retyping
 from .types import ShapedArray
@@ -42,7 +42,7 @@ def variables_in(jaxpr: Jaxpr) -> set[str]:
         for v in eqn.outvars:
             if type(v.aval) is ShapedArray:
                 found.update(*map(variables_of, v.aval.shape))
-        if eqn.primitive is Socket.primitive:
+        if eqn.primitive is Hook.primitive:
             found |= variables_of(eqn.params["dim"])
         found.update(*map(variables_in, jaxprs_in_params(eqn.params)))
     return found
@@ -63,7 +63,7 @@ class _Instance(Retyping):
         return value
 
     def known(self, eqn: JaxprEqn) -> Literal | None:
-        if eqn.primitive is not Socket.primitive:
+        if eqn.primitive is not Hook.primitive:
             return None
         size = evaluate(eqn.params["dim"], self.values)
         aval = eqn.outvars[0].aval

@@ -1,7 +1,7 @@
 """Jaxprs: functions as typed lists of equations.
 
-Class and attribute names are JAX's, for users' code reads and rewrites jaxprs. A :class:`Jaxpr` is
-immutable by convention; passes build new ones. A :class:`ClosedJaxpr` carries its constants.
+Class and attribute names are JAX's, because users' code reads and rewrites jaxprs. A :class:`Jaxpr`
+is immutable by convention; passes build new ones. A :class:`ClosedJaxpr` carries its constants.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "Va
 
 
 MOST_USES = 64
-"""How many functions of one equation a body remembers."""
+"""How many functions of one equation a body caches."""
 
 
 class Var:
@@ -47,7 +47,7 @@ class Var:
 
 
 class DropVar(Var):
-    """A result that is never read. Staging makes no such results: printing finds unused ones."""
+    """A result that is never read. Staging creates no such results: printing finds unused ones."""
 
     __slots__ = ()
 
@@ -74,7 +74,7 @@ class Literal:
 
     @property
     def hash(self) -> int | None:
-        """The hash of the value; None where it has none."""
+        """The hash of the value; None if it has none."""
         try:
             return hash(self.val.item() if hasattr(self.val, "item") else self.val)
         except (TypeError, ValueError):
@@ -97,8 +97,8 @@ Atom = Var | Literal
 
 
 class EqnContext(NamedTuple):
-    """The options in which equations of JAX differ. Those of tanx carry what they depend on in
-    their parameters, so these are the usual ones for all of them.
+    """The options in which equations of JAX differ. Equations of tanx carry what they depend on in
+    their parameters, so these are the defaults for all of them.
     """
 
     compute_type: str | None = None
@@ -107,7 +107,7 @@ class EqnContext(NamedTuple):
 
     @property
     def manager(self):
-        """A context in which an equation can be run again: that in which it was made."""
+        """A context in which an equation can be run again: the one in which it was created."""
         return nullcontext()
 
 
@@ -235,7 +235,7 @@ class ClosedJaxpr:
     literals = property(lambda self: self.consts)
     eqns = property(lambda self: self.jaxpr.eqns)
     effects = property(lambda self: self.jaxpr.effects)
-    # As a jaxpr, which these are of; see _JaxprType.
+    # Attributes of its jaxpr; see _JaxprType.
     constvars = property(lambda self: self.jaxpr.constvars)
     invars = property(lambda self: self.jaxpr.invars)
     outvars = property(lambda self: self.jaxpr.outvars)
@@ -273,8 +273,8 @@ class ClosedJaxpr:
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args) -> list:
     """Run a jaxpr's equations, in whichever trace is running; the list of results.
 
-    Values are let go after their last use. Equations staged on the way keep the lines of the user's
-    code that they come from, and so do errors where values are watched.
+    Values are released after their last use. Equations staged on the way keep the user's source
+    lines, and so do errors where values are watched.
     """
     environment: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     environment.update(zip(jaxpr.invars, args, strict=True))
@@ -303,7 +303,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args) -> list:
 
 
 def jaxpr_as_fun(closed: ClosedJaxpr | Jaxpr):
-    """A closed jaxpr as a Python function of flat arguments that gives a list."""
+    """A closed jaxpr as a Python function of flat arguments that returns a list."""
     def fun(*args):
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
     return fun
@@ -312,7 +312,7 @@ def jaxpr_as_fun(closed: ClosedJaxpr | Jaxpr):
 def one_equation(primitive, types: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
     """The function that is one use of a primitive with several results, and nothing else.
 
-    It is made once, and remembered by the last body among the parameters, with which it goes.
+    It is created once, and cached on the last body among the parameters, with which it is freed.
     """
     *_, body = None, *jaxprs_in_params(params)
     memory = {} if body is None else body.uses
@@ -343,11 +343,11 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
 
 
 def cached_by_jaxpr(transform):
-    """Remember ``transform(closed_jaxpr, *hashable)`` for as long as the jaxpr lives.
+    """Cache ``transform(closed_jaxpr, *hashable)`` for as long as the jaxpr lives.
 
-    Transformations of the body of a call run once, however often the call is met. No trace around
-    the call is in sight meanwhile, for what is found holds for every call. Only where a user's rule
-    in the body closes over values of such traces, it runs again in their sight, for this call: the
+    Transformations of the body of a call run once, however often the call occurs. They run outside
+    of all traces around the call, because the result holds for every call. Only if a user's rule in
+    the body closes over values of such traces does it run again inside of them, for this call: the
     tracers are among the constants of its result (see ``captured_by``).
     """
     @functools.wraps(transform)

@@ -1,4 +1,4 @@
-"""Layouts of arrays in memory. Plain data: tanx keeps all arrays in row-major order."""
+"""Layouts of arrays in memory. Plain data: tanx stores all arrays in row-major order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Layout:
 
     @staticmethod
     def from_pjrt_layout(pjrt_layout) -> Layout:
-        """The layout that an object of JAX's runtime tells, by its ``minor_to_major``.
+        """The layout of an object of JAX's runtime, by its ``minor_to_major``.
 
         >>> class FromElsewhere:
         ...     def minor_to_major(self): return (0, 1)

@@ -34,7 +34,7 @@ class Zero:
         return cls(typeof(primal).to_tangent())
 
     def instantiate(self):
-        """The zeros as an array. Primitives make them: :mod:`tanx._ops.derive` plugs it."""
+        """The zeros as an array. It takes primitives, so :mod:`tanx._ops.derive` sets it."""
         raise RuntimeError("tanx is not initialised: import tanx")
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ __all__ = ["AbstractDevice", "AbstractMesh", "AxisType", "Mesh", "get_abstract_m
 
 
 class AxisType(enum.Enum):
-    """How it is decided in which way arrays are divided along an axis of a mesh.
+    """What decides how arrays are divided along an axis of a mesh.
 
     The compiler (Auto), the types of the program (Explicit), or the code itself, which sees the
     part of one device (Manual).
@@ -340,7 +340,7 @@ def _as_types(what: str, types, names: tuple, usual: AxisType) -> tuple[AxisType
 NO_MESH = Mesh(np.array(None, object), ())
 NO_ABSTRACT_MESH = AbstractMesh((), ())
 
-# Programs are staged anew for another mesh: these are part of the key of their caches.
+# Programs are staged again for another mesh: these are part of the key of their caches.
 _concrete = make_user_context(NO_MESH)
 _abstract = make_user_context(NO_ABSTRACT_MESH)
 
@@ -405,7 +405,7 @@ class set_mesh:
 
 
 class use_abstract_mesh:
-    """A block in which :func:`get_abstract_mesh` gives ``mesh``.
+    """A block in which :func:`get_abstract_mesh` returns ``mesh``.
 
     >>> with use_abstract_mesh(tanx.sharding.AbstractMesh((2,), ("x",))):
     ...     tanx.sharding.get_abstract_mesh().shape["x"]

@@ -1,4 +1,4 @@
-"""What messages call functions, and the leaves of their arguments."""
+"""The names of functions, and of the leaves of their arguments, in messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DebugInfo(NamedTuple):
     """What is known of a function being staged, for messages.
 
     ``arg_names`` has a name for each leaf of the arguments, ``result_paths`` one for each leaf of
-    the results; either may be None where that is not known.
+    the results; either may be None if that is not known.
     """
 
     transform: str = "jit"
@@ -125,7 +125,7 @@ def name_of(fun: Callable) -> str:
 
 
 def parameters_of(fun: Callable) -> list[inspect.Parameter] | None:
-    """The parameters of a function, or None where Python does not know them."""
+    """The parameters of a function, or None if Python does not know them."""
     try:
         return list(inspect.signature(fun).parameters.values())
     except (TypeError, ValueError):
@@ -144,7 +144,7 @@ def leaf_names(fun: Callable, args: Sequence, kwargs: dict, skip: Iterable[int] 
 
 
 class LeafNames(Sequence):
-    """The same, worked out on demand from the tree of the remaining arguments."""
+    """The same, computed on demand from the tree of the remaining arguments."""
 
     __slots__ = ("_roots", "_tree", "_names")
 
@@ -170,7 +170,7 @@ class LeafNames(Sequence):
 
 
 def _roots(fun: Callable, count: int, skip: Container[int]) -> list[str]:
-    """What arguments by position are called."""
+    """The names of positional arguments."""
     ordered, more = _positional(fun)
     roots = [*ordered, *[f"{more}[{i}]" for i in range(count - len(ordered))]]
     return [root for i, root in enumerate(roots[:count]) if i not in skip]
@@ -188,7 +188,7 @@ def _names(roots: Sequence[str], args: Sequence, kwargs: dict) -> list[str]:
 
 
 def _positional(fun: Callable) -> tuple[Sequence[str], str]:
-    """The names of positional parameters, and of that which takes all more of them."""
+    """The names of positional parameters, and of the one that takes all others."""
     inner: Any = _unwrapped(fun)
     if type(inner) is FunctionType and not hasattr(inner, "__signature__"):
         code = inner.__code__  # as Python would find out, in a tenth of the time
@@ -201,7 +201,7 @@ def _positional(fun: Callable) -> tuple[Sequence[str], str]:
 
 
 def _unwrapped(fun: Callable) -> Callable:
-    """What decorators have wrapped, as far in as the parameters are those of the whole."""
+    """The function that decorators have wrapped, as far as its parameters are the same."""
     if not hasattr(fun, "__wrapped__"):
         return fun
     return inspect.unwrap(fun, stop=lambda f: hasattr(f, "__signature__")
@@ -210,9 +210,9 @@ def _unwrapped(fun: Callable) -> Callable:
 
 def debug_info(transform: str, fun: Callable, args: Sequence, kwargs: dict,
                skip: Container[int] = (), tree: tree_util.PyTreeDef | None = None) -> DebugInfo:
-    """What messages about a function staged for ``transform`` say of it.
+    """The :class:`DebugInfo` of a function staged for ``transform``.
 
-    ``tree`` is that of the arguments, a list of those by position and not at ``skip``, and a dict.
+    ``tree`` is that of the arguments, a list of the positional ones not at ``skip``, and a dict.
     """
     code = getattr(inspect.unwrap(fun) if hasattr(fun, "__wrapped__") else fun, "__code__", None)
     name = name_of(fun)
@@ -223,7 +223,8 @@ def debug_info(transform: str, fun: Callable, args: Sequence, kwargs: dict,
 
 
 def wraps(fun: Callable) -> Callable:
-    """``functools.wraps``, but for what a function cannot have: an object's name may be anything.
+    """``functools.wraps``, except for what a function cannot have: an object's name may be
+    anything.
 
     >>> class Layer:
     ...     __name__ = 1

@@ -1,7 +1,7 @@
 """What arrays and tracers both answer: operators, methods and properties of ``Array``.
 
-Their code lives in the NumPy room, which is far above; it is handed down through the socket
-``install_at_first_use``, which ``tanx/__init__`` plugs. Importing tanx does not load that room: the
+Their code is in ``tanx.numpy``, which is far above; it is installed through the hook
+``install_at_first_use``, which ``tanx/__init__`` calls. Importing tanx does not load that code: the
 first use of an operator or method does.
 """
 
@@ -52,7 +52,7 @@ class Operators:
 
 
 def install_at_first_use(load: Callable[[], Mapping[str, Any]]) -> None:
-    """Socket: ``load`` gives the operators, methods and properties when the first is asked for."""
+    """Hook: ``load`` returns the operators, methods and properties when the first is used."""
     global _load
     _load = load
     for name in SPECIAL:

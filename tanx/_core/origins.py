@@ -74,9 +74,9 @@ def _line(code: CodeType, at: int) -> int:
 
 
 def note(array: Any, *memory: np.ndarray) -> None:
-    """Let a large array remember where it is made; where there are many, collect garbage.
+    """Record where a large array is created; if there are many, collect garbage.
 
-    ``memory`` are the NumPy arrays that it is in, as far as it is in the memory of the host.
+    ``memory`` are the NumPy arrays that hold it, as far as it is in host memory.
     """
     array._origin = places(array.aval.nbytes)
     for data in memory:
@@ -97,7 +97,7 @@ def note_all(arrays: Iterable[Any]) -> None:
 class _Outside:
     """Counts the memory of large arrays that NumPy has allocated.
 
-    Once there is an allocator (``_runtime/host.py``), it counts both, and so knows the peak.
+    When there is an allocator (``_runtime/host.py``), it counts both, and so knows the peak.
     """
 
     def __init__(self) -> None:
@@ -111,7 +111,8 @@ class _Outside:
         return self.nbytes if self.report is None else self.report(0)
 
     def count(self, data: np.ndarray) -> None:
-        """Count an array until it goes, unless it is the allocator's or was counted before."""
+        """Count an array until it is freed, unless the allocator has it or it was counted
+        before."""
         number, nbytes = id(data), data.nbytes
         if nbytes < LARGE or number in self.counted or (
                 get_handler_name(data) == "tanx"):

@@ -16,7 +16,7 @@ __all__ = ["AUTO_LAYOUT", "AutoLayout", "NOWHERE", "Committed", "Explicit", "Pla
 
 
 class AutoLayout:
-    """In place of a :class:`~tanx._core.layouts.Layout`: the one that the compiler likes best."""
+    """Instead of a :class:`~tanx._core.layouts.Layout`: the compiler chooses."""
 
     def __repr__(self) -> str:
         return "AutoLayout"
@@ -47,7 +47,7 @@ class Explicit:
 
 @lru_cache(maxsize=4096)
 def on_mesh(mesh: Any, spec: PartitionSpec, memory_kind: str | None = None) -> NamedSharding:
-    """A sharding; one object for equal ones, by which compiled calls know them."""
+    """A sharding; equal ones are one object, by which compiled calls recognize them."""
     return NamedSharding(mesh, spec, memory_kind=memory_kind)
 
 

@@ -23,10 +23,10 @@ A rule that cannot exist says so: ``transpose = never("tanh is not linear")``. F
 optional:
 
 ``fill(into, *operands, **params)``
-    Statements that store the result, or None where the elements of ``lower`` serve better.
+    Statements that store the result, or None if the elements of ``lower`` serve better.
 ``taylor(primals, series, **params)``
     The result and its Taylor series, from the values and the series of the operands: a recurrence
-    where the one that ``jvp`` implies would repeat work, or None where that one serves better.
+    where the one that ``jvp`` implies would repeat work, or None if that one serves better.
     :mod:`tanx._ops.series` has their forms.
 ``divided(*types, **params)``
     Which axes of a mesh divide each dimension of the result, from those of the operands.
@@ -163,7 +163,7 @@ class Primitive:
         return context.trace.process(self, args, params)
 
     def called(self, params: dict[str, Any]) -> Any:
-        """The closed jaxpr that a use runs on its operands, once; None where it does more."""
+        """The closed jaxpr that a use runs on its operands, once; None if it does more."""
         return None
 
     def body(self, types: Sequence[Any], params: dict[str, Any]) -> Any:

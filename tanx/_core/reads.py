@@ -1,16 +1,17 @@
-"""What a trace reads of Python's state: attributes of objects, globals, closure variables.
+"""Python state that a trace reads: attributes of objects, globals, closure variables.
 
 A jitted function is traced once, and what it reads besides its arguments becomes part of the
-program. So that a change of it is seen, reads are noted while a function is traced:
+program. To notice changes, reads are recorded while a function is traced:
 
 - Attributes of static arguments, of ``self`` and of objects found through them. Their classes get a
-  ``__getattribute__`` that takes notes for as long as the trace lasts.
-- Globals and variables of enclosing functions that the function reads, and the functions of the
-  user's that it names (``code_reads.py``).
+  ``__getattribute__`` that records for as long as the trace lasts.
+- Globals and variables of enclosing functions that the function reads, and the user's functions
+  that it names (``code_reads.py``).
 - The items of lists, dicts and sets that any of these lead to: up to ``MOST`` of them.
 
-What the trace itself changes, such as a counter of traces, does not count; nor do functions that
-run with the program and not with the trace: those of callbacks. All else becomes ``guards.py``.
+State that the trace itself changes, such as a counter of traces, does not count; nor do functions
+that run with the program and not with the trace: those of callbacks. All else becomes
+``guards.py``.
 """
 
 from __future__ import annotations
@@ -57,15 +58,15 @@ __all__ = ["Reads", "absorb", "reading"]
 
 names_count = True
 """Whether globals and variables of enclosing functions count. Under the name of jax they do not:
-programs written for JAX rely on being traced once, and JAX's own tests look at it by such names."""
+programs written for JAX rely on being traced once, and JAX's own tests check it by such names."""
 
 MOST = 10_000
-"""Items of containers that are watched for one trace: comparing as many takes 5 µs a call."""
+"""Items of containers that are watched for one trace: comparing that many takes 5 µs a call."""
 
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None), type(...), Array, np.ndarray,
                     np.dtype, type, BuiltinFunctionType, range, slice, frozenset))
 _Origin = CodeType | None
-"""The code by which something was found; None if it is sure that the trace uses it."""
+"""The code that led to something; None if the trace certainly uses it."""
 
 
 class _Active(threading.local):
@@ -95,7 +96,7 @@ class reading:
 
 
 def absorb(guards: Guards) -> None:
-    """Let the trace that is running, if any, depend on what an earlier one has read."""
+    """Let the current trace, if any, depend on what an earlier one has read."""
     reads = _active.reads
     while reads is not None and guards:
         reads.absorbed.append(guards)
@@ -145,7 +146,7 @@ class Reads:
     # -- finding objects and names that can be read ------------------------------------------------
 
     def reach(self, value: Any, origin: _Origin) -> None:
-        """Look at a value that the trace can read: what else can it read there?"""
+        """Visit a value that the trace can read: what else can it read there?"""
         kind = type(value)
         if kind in _PLAIN or isinstance(value, (Tracer, type, ModuleType, Enum)):
             if kind is np.ndarray and value.flags.writeable:
@@ -260,11 +261,12 @@ class Reads:
     # -- what was read -----------------------------------------------------------------------------
 
     def read(self, target: Any, name: str, value: Any) -> None:
-        """Take note of an attribute that was read; ABSENT if there was none."""
+        """Record an attribute that was read; ABSENT if there was none."""
         known = self.objects.get(id(target))
         if known is None or name in known.names:
             return
-        # What is kept here outlives the trace; a traced value, as properties give them, must not.
+        # What is stored here outlives the trace; a traced value, as properties may return, must
+        # not.
         known.names[name] = ABSENT if isinstance(value, Tracer) else value
         if name == "__dict__":
             for each in known.before or ():
@@ -273,7 +275,7 @@ class Reads:
             self.reach(value, None)
 
     def guards(self, jaxpr: Jaxpr) -> Guards:
-        """All that was read and that the trace has left as it was."""
+        """Everything that was read and that the trace has not changed."""
         found = _Merged()
         live = self._live(jaxpr) if self.globals or self.cells or self.containers else set()
         written = {name for code in live for name in code_reads(code).written}
@@ -385,7 +387,7 @@ def _guards_of_container(variable: _Variable, found: _Merged) -> None:
 
 
 class _Merged:
-    """Guards as they are collected: those of one dict or class become one."""
+    """Guards as they are collected: those of one dict or class are merged."""
 
     def __init__(self) -> None:
         self.members: dict[int, Members] = {}
@@ -475,7 +477,7 @@ _lock = new_lock()
 
 
 def _hook(cls: type) -> bool:
-    """Have a class take note of attributes that are read; whether that is possible."""
+    """Let a class record attributes that are read; whether that is possible."""
     if not cls.__flags__ & _HEAP or cls.__flags__ & _IMMUTABLE:
         return False
     with _lock:
@@ -559,9 +561,9 @@ def _file_of(module: str) -> str:
 
 
 def _is_library(cls: type) -> bool:
-    """Whether a class belongs to tanx, Python or NumPy, so that its attributes are its business.
+    """Whether a class belongs to tanx, Python or NumPy, so that its attributes are not watched.
 
-    A logger, for one, remembers in a dict which levels are on. Namespaces have settings of users.
+    A logger, for example, caches in a dict which levels are on. Namespaces hold settings of users.
     """
     module = cls.__module__
     if module in ("argparse", "types"):

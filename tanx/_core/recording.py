@@ -1,9 +1,9 @@
 """What happens while a profile is taken: spans of time with a name, thread by thread.
 
-Where no profile is taken this costs nothing on the paths that count in nanoseconds. A profile
-switches native calls off by the flag ``profiling``, so that Python takes them and records them, and
-puts a function that records into the socket of eager execution. What is left are questions whether
-there is a recorder, where a program is compiled or run by Python.
+Without a profile this costs nothing on the paths where nanoseconds count. A profile switches native
+calls off by the flag ``profiling``, so that Python takes them and records them, and sets the hook
+of eager execution to a function that records. What remains are tests whether there is a recorder,
+where a program is compiled or run by Python.
 """
 
 from __future__ import annotations

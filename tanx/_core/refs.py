@@ -1,4 +1,4 @@
-"""References: cells that hold an array and can be written to; their type, and what they answer.
+"""References: cells that hold an array and can be written to; their type, and their methods.
 
 The type of a reference is :class:`AbstractRef`; jaxprs write it ``Ref{f32[3]}``. Who holds the
 content depends on what is running:
@@ -9,9 +9,8 @@ content depends on what is running:
 * Under any other transformation a :class:`~tanx._core.cells.Cell` holds a value of that
   transformation, a tracer. Reads and writes are operations on values, which have their rules.
 
-So no transformation needs rules for references. A primitive that runs functions and meets a
-reference there runs them as functions from values to values: see
-:mod:`tanx._transforms.discharge`.
+So no transformation needs rules for references. A primitive that runs functions on references runs
+them as functions from values to values: see :mod:`tanx._transforms.discharge`.
 """
 
 from __future__ import annotations
@@ -112,9 +111,9 @@ def _not_plugged(*_):
 
 
 class Accessible:
-    """What references and parts of them answer: reads and writes, by index.
+    """Methods of references and parts of them: reads and writes, by index.
 
-    The operations live in :mod:`tanx._ops.refs`, which plugs these sockets.
+    The operations live in :mod:`tanx._ops.refs`, which sets these hooks.
     """
 
     __slots__ = ()
@@ -254,14 +253,14 @@ ShapeDtypeStruct.reference_to = AbstractRef
 
 
 def no_array(function: str, aval) -> TypeError:
-    """The error for a reference where an array is wanted."""
+    """The error for a reference where an array is expected."""
     return TypeError(explain(
         function, "a Ref can't be passed where an array is expected.", f"given: {aval}",
         hint="read its content: ref[...]."))
 
 
 def check_not_returned(function: str, results: Iterable, known: Iterable = ()) -> None:
-    """A function may return no references except ``known`` ones."""
+    """Check that a function returns no references except ``known`` ones."""
     allowed = {id(x) for x in known}
     for at, x in enumerate(results):
         if isinstance(x, Reference) and id(x) not in allowed:
@@ -271,7 +270,8 @@ def check_not_returned(function: str, results: Iterable, known: Iterable = ()) -
 
 
 def check_distinct(function: str, args: Iterable, names: Iterable[str] | None = None) -> None:
-    """No reference may be passed twice to a function: it would know two names for one cell."""
+    """Check that no reference is passed twice to a function: it would have two names for one
+    cell."""
     first: dict[int, str] = {}
     labels = iter(names) if names is not None else None
     for i, x in enumerate(args):

@@ -1,4 +1,4 @@
-"""One walk that gives a jaxpr other types and parameters, and all jaxprs inside of it."""
+"""One walk that gives a jaxpr, and all jaxprs inside of it, other types and parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Retyping"]
 class Retyping:
     """Rewrites jaxprs as its methods ``part``, ``params`` and ``known`` say.
 
-    A jaxpr that occurs several times is rewritten once, and what stays the same is the same object.
+    A jaxpr that occurs several times is rewritten once; what does not change stays the same object.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,8 @@ class Retyping:
         return {name: self.value(value) for name, value in eqn.params.items()}
 
     def known(self, eqn: JaxprEqn) -> Literal | None:
-        """The number that replaces the result of an equation, which goes; None if it stays."""
+        """The number that replaces the result of an equation, which is dropped; None if it
+        stays."""
         return None
 
     # The walk.

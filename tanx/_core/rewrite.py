@@ -1,8 +1,9 @@
 """Rewrite jaxprs: substitute, inline, drop dead code, move constants.
 
-Pure functions: they build new jaxprs and share with the old ones what did not change. Each is one
-sweep, O(equations). Inner jaxprs see nothing of the variables around them, so what concerns
-variables never goes inside; dead code does, through the method ``dce`` of primitives that have one.
+Pure functions: they build new jaxprs and share unchanged parts with the old ones. Each is one
+sweep, O(equations). Inner jaxprs do not see the variables around them, so what concerns variables
+never goes inside; dead code elimination does, through the method ``dce`` of primitives that have
+one.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ def _renamed(atoms: Iterable[Atom], names: Mapping[Var, Atom]) -> list[Atom]:
 
 
 def substitute(jaxpr: Jaxpr, names: Mapping[Var, Atom]) -> Jaxpr:
-    """Read other variables, or literals, in place of some; where these are bound stays."""
+    """Replace reads of some variables by others or by literals; where these are bound is
+    unchanged."""
     eqns = [eqn.replace(invars=_renamed(eqn.invars, names))
             if any(atom in names for atom in eqn.invars) else eqn for eqn in jaxpr.eqns]
     return jaxpr.replace(eqns=eqns, outvars=_renamed(jaxpr.outvars, names), effects=jaxpr.effects)
 
 
 def fresh(jaxpr: Jaxpr) -> Jaxpr:
-    """The same jaxpr on variables of its own."""
+    """The same jaxpr with new variables."""
     names: dict[Var, Var] = {}
 
     def bind(variables: Iterable[Var]) -> list[Var]:
@@ -49,7 +51,7 @@ def constvars_to_invars(jaxpr: Jaxpr) -> Jaxpr:
 
 def with_their_needs(wanted: Iterable[JaxprEqn],
                      makers: Mapping[Atom, JaxprEqn]) -> dict[JaxprEqn, None]:
-    """Equations and those among the ``makers`` of variables that they need (an ordered set)."""
+    """Equations and the ``makers`` of variables that they need (an ordered set)."""
     found = dict.fromkeys(wanted)
     stack = list(found)
     while stack:
@@ -62,7 +64,7 @@ def with_their_needs(wanted: Iterable[JaxprEqn],
 
 
 def prune_constants(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Forget the constants that nothing reads."""
+    """Drop the constants that nothing reads."""
     jaxpr = closed.jaxpr
     used = {atom for eqn in jaxpr.eqns for atom in eqn.invars}.union(jaxpr.outvars)
     kept = [(var, value) for var, value in zip(jaxpr.constvars, closed.consts) if var in used]
@@ -75,9 +77,9 @@ def prune_constants(closed: ClosedJaxpr) -> ClosedJaxpr:
 def dce(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
     """Keep the used outputs and the equations that they, or effects, need; which inputs are used.
 
-    The jaxpr given back still binds all its inputs and constants; it is the same object when
-    nothing could be dropped. A primitive may have a method ``dce(used_outs, eqn)`` that gives
-    which operands it still needs, and an equation of those operands and the used results only.
+    The returned jaxpr still binds all its inputs and constants; it is the same object if nothing
+    could be dropped. A primitive may have a method ``dce(used_outs, eqn)`` that returns which
+    operands it still needs, and an equation of those operands and the used results only.
     """
     outvars = [atom for atom, used in zip(jaxpr.outvars, used_outputs, strict=True) if used]
     live: set[Atom] = set(outvars)
@@ -105,8 +107,8 @@ def dce(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
 def dce_closed(closed: ClosedJaxpr, used_outputs: Sequence[bool]) -> tuple[ClosedJaxpr, list[bool]]:
     """The body of a call without dead code, and which of its inputs it still takes.
 
-    Unlike :func:`dce` it binds only the inputs and constants that are used. What is done to one
-    body is remembered, so that calls of the same body still share one afterwards.
+    Unlike :func:`dce` it binds only the inputs and constants that are used. Results are cached by
+    body, so that calls of the same body still share one afterwards.
     """
     smaller, used_inputs = _dce_body(closed, tuple(used_outputs))
     return closed if smaller is None else smaller, list(used_inputs)
@@ -125,11 +127,11 @@ def _dce_body(closed: ClosedJaxpr, used_outputs: tuple[bool, ...],
 
 def inline_calls(closed: ClosedJaxpr, body: Callable[[JaxprEqn], ClosedJaxpr | None],
                  ) -> ClosedJaxpr:
-    """Put the equations of called jaxprs in place of the calls, those inside them included.
+    """Inline called jaxprs, including nested ones.
 
-    ``body`` gives, for an equation, the jaxpr it calls on its operands, or None where it is to be
-    kept. Each copy gets variables of its own; constants of the bodies become constants of the
-    result, one for each object.
+    ``body`` returns, for an equation, the jaxpr it calls on its operands, or None to keep it. Each
+    copy gets new variables; constants of the bodies become constants of the result, one for each
+    object.
     """
     constvars, consts = list(closed.jaxpr.constvars), list(closed.consts)
     constants = {id(value): var for var, value in zip(constvars, consts)}
@@ -164,9 +166,9 @@ def inline_calls(closed: ClosedJaxpr, body: Callable[[JaxprEqn], ClosedJaxpr | N
 
 
 def silent(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same function for running it again: without equations that give nothing but effects.
+    """The same function for running it again: without equations that have only effects.
 
-    Those of inner jaxprs go as well. Effects of equations that give results stay.
+    Those of inner jaxprs are dropped as well. Effects of equations with results stay.
     """
     if not any(effect.observable for effect in closed.effects):
         return closed

@@ -57,7 +57,7 @@ class Serial:
         self.scope = scope  # that of symbolic sizes, which need it to be read
 
     def key(self) -> bytes | None:
-        """Bytes that equal programs have in common; None where there are too many constants."""
+        """Bytes that equal programs have in common; None if there are too many constants."""
         parts = [self.text.encode()]
         room = CONSTANTS_LIMIT
         for constant in self.constants:

@@ -2,7 +2,7 @@
 
 The text may come from anywhere, so nothing in it is believed. It is data: primitives and types of
 parameters are looked up by name among those of tanx, and nothing is evaluated. Every equation is
-inferred anew, and the operands of each call, loop and branch are held against the types of its
+inferred again, and the operands of each call, loop and branch are held against the types of its
 body. Sizes are bounded, so that a small text cannot stand for a huge program. Whatever is wrong
 is an :class:`Unreadable`.
 """

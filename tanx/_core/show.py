@@ -166,7 +166,7 @@ def letters() -> Iterator[str]:
 
 
 class Names:
-    """Names of variables, given when first asked for."""
+    """Names of variables, given when first needed."""
 
     def __init__(self, taken: Iterable[str] = ()):
         taken = frozenset(taken)

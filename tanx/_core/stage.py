@@ -19,7 +19,7 @@ import numpy as np
 
 from .._base.config import enable_checks, no_tracing
 from .._base.frames import more_frames
-from .._base.symbolic import DimExpr, Socket
+from .._base.symbolic import DimExpr, Hook
 from ..dtypes import float0
 from ..errors import explain
 from . import explicit
@@ -118,7 +118,7 @@ def memory_of(fun: Callable) -> Memory:
     """The traces of a Python function so far; all wrappers of one function share them.
 
     Partials and objects that wrap a function (``functools.update_wrapper``) have some, too. Other
-    objects may be anything, and their attributes are no place for traces: those are traced anew.
+    objects may be anything, and their attributes are no place for traces: those are traced again.
     """
     if not keeps_traces(fun):
         return Memory()
@@ -311,7 +311,7 @@ class StageTrace(Trace):
         self.eqns.append(eqn)
         for var in outvars:
             self.producer[var] = eqn
-        if known and not effects and primitive is not Socket.primitive:  # a symbolic size has none
+        if known and not effects and primitive is not Hook.primitive:  # a symbolic size has none
             self.static.update(outvars)
         if primitive.multiple_results:
             return [*map(self.tracer, outvars)]
@@ -338,7 +338,7 @@ class StageTrace(Trace):
             aval = typeof(x)
             return Literal(np.asarray(x, aval.dtype), aval, x if type(x) is float else None)
         elif type(x) is DimExpr:
-            return self.record(Socket.primitive, (), {"dim": x}).atom
+            return self.record(Hook.primitive, (), {"dim": x}).atom
         value = x
         if isinstance(x, np.ndarray) and x.dtype != float0:
             aval = typeof(x)

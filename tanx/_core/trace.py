@@ -6,7 +6,7 @@ handles what involves its own tracers and hands the rest to the trace ``below``;
 
     with running(JVPTrace(below=context.trace)) as trace: ...
 
-Executing on real data is the runtime's work, given through the socket ``EvalTrace.process``.
+Executing on real data is the runtime's work, given through the hook ``EvalTrace.process``.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class EvalTrace(Trace):
 
     __slots__ = ()
 
-    # Socket: run one primitive on concrete values. Plugged by ``tanx/__init__``.
+    # Hook: run one primitive on concrete values. Set by ``tanx/__init__``.
     process = staticmethod(_not_plugged)
     # An array of one scalar; given by :mod:`tanx._core.array`, which needs traces itself.
     literal = staticmethod(_not_plugged)
@@ -210,7 +210,7 @@ class Tracer(Operators):
         return self._aval
 
     def concrete(self):
-        """The data behind the tracer as an ``Array``, or None where it is not known."""
+        """The data behind the tracer as an ``Array``, or None if it is not known."""
         return None
 
     def data(self):
@@ -297,7 +297,7 @@ class Tracer(Operators):
 
 
 def data_of(x):
-    """The data of a value, of all lanes if it is batched; None where it is not known yet."""
+    """The data of a value, of all lanes if it is batched; None if it is not known yet."""
     return x.data() if isinstance(x, Tracer) else x
 
 

@@ -373,7 +373,7 @@ class ShapeDtypeStruct:
     """
 
     __slots__ = ("shape", "dtype", "sharding", "weak_type", "_layout", "is_ref")
-    reference_to: ClassVar[type]  # the type of references; :mod:`.refs` plugs it
+    reference_to: ClassVar[type]  # the type of references; :mod:`.refs` sets it
 
     def __init__(self, shape, dtype, *, sharding=None, weak_type: bool = False,
                  is_ref: bool = False, **_unused):
@@ -479,7 +479,7 @@ class _Values(_ByClass):
         try:
             return super().__missing__(cls)
         except KeyError:
-            type_rules[cls]  # a KeyError where values of the class are no arrays
+            type_rules[cls]  # a KeyError if values of the class are no arrays
             return lambda x, **_: np.asarray(x, typeof(x).dtype)
 
 

@@ -61,7 +61,7 @@ def jitted(fun: Callable) -> tuple[PjitFunction, tuple]:
 
 
 class Gathered(NamedTuple):
-    """The facts about a call, and a function that gives ``traces`` anew, some calls later."""
+    """The facts about a call, and a function that gives ``traces`` again, some calls later."""
 
     facts: Facts
     traces: Callable[[], tuple[Traced, ...]]

@@ -41,7 +41,7 @@ class Listing:
         return tuple(self._lines)
 
     def line(self, source: SourceInfo | None) -> int | None:
-        """The number of a source line; None where an equation comes from none."""
+        """The number of a source line; None if an equation comes from none."""
         if source is None or not source.line:
             return None
         key = source.file, source.line

@@ -27,7 +27,7 @@ _ALIGNMENT = 64
 
 
 def program_bytes(function: str, name: str, closed: ClosedJaxpr) -> bytes:
-    """A program as bytes; an error where it has something that cannot be written."""
+    """A program as bytes; an error if it has something that cannot be written."""
     try:
         serial = write(closed)
     except Unwritable as error:

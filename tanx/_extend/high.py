@@ -104,7 +104,7 @@ class HiPrim:
         raise NotImplementedError(f"for jvp support, subclass {type(self)} must implement `jvp`")
 
     def lin(self, nzs_in, *primals):
-        """The result, and residuals for ``linearized``; ``nzs_in`` tells which tangents count."""
+        """The result, and residuals for ``linearized``; ``nzs_in`` says which tangents count."""
         raise NotImplementedError(
             f"for linearize support, subclass {type(self)} must implement `lin` and `linearized`, "
             "or derive them from its `jvp` rule: `lin, linearized = linearize_from_jvp`")

@@ -64,7 +64,7 @@ def trace_to_jaxpr_nounits(fun, pvals: Sequence[PartialVal],
     """Run a function of flat arguments as far as they are known, and record the rest.
 
     Gives the jaxpr of the unknown results, which takes residuals, then the unknown arguments; the
-    results, known or not; and the residuals. ``instantiate`` tells which results to take for
+    results, known or not; and the residuals. ``instantiate`` says which results to take for
     unknown in any case.
 
     >>> pe = tanx.interpreters.partial_eval

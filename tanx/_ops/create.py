@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
-from .._base.symbolic import Socket, as_value, index, is_symbolic
+from .._base.symbolic import Hook, as_value, index, is_symbolic
 from .._core.explicit import requested, stated
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
@@ -109,7 +109,7 @@ class Scratch(Empty):
         return [build.extern(SCRATCH, into, [])]
 
 
-Socket.primitive = DimAsValue()
+Hook.primitive = DimAsValue()
 iota_p, empty_p, scratch_p = Iota(), Empty(), Scratch()
 
 

@@ -171,7 +171,7 @@ def _component_bits(dtype) -> int:
 
 
 class Plan(NamedTuple):
-    """How to bring two operands into the form of a batch of matrices; None where they have it."""
+    """How to bring two operands into the form of a batch of matrices; None if they have it."""
 
     lhs_order: tuple[int, ...] | None
     lhs_shape: tuple[int, ...] | None

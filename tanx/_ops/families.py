@@ -48,7 +48,7 @@ class Elementwise(Primitive):
     @property
     def ufunc_alone(self) -> np.ufunc | None:
         """What ``eval`` comes to where operands have dtypes of NumPy's own and there are no
-        parameters: a function of NumPy's; None where it is more than that."""
+        parameters: a function of NumPy's; None if it is more than that."""
         rule: Any = self.eval
         return rule if isinstance(rule, np.ufunc) else getattr(rule, "ufunc", None)
 
@@ -118,17 +118,17 @@ class Elementwise(Primitive):
 
 
 class OwnLoops:
-    """Functions of numbers that tanx computes itself, so that the bits are those of compiled code.
+    """Elementary functions that tanx computes itself, so that the bits are those of compiled code.
 
-    ``find(instruction, dtype, operands)`` gives the ufunc, None where there is no machine code: a
-    socket, which ``tanx/__init__`` plugs.
+    ``find(instruction, dtype, operands)`` returns the ufunc, or None if there is no native code: a
+    hook, which ``tanx/__init__`` sets.
     """
 
     find: Callable[[str, np.dtype, int], np.ufunc | None] = staticmethod(lambda *_: None)
 
 
 def by_own_loop(name: str, *operands: np.ndarray) -> np.ndarray | None:
-    """The result of a function of real numbers by a loop of tanx's own; None where it has none."""
+    """The result of a function of real numbers by a loop of tanx's own; None if it has none."""
     dtype = operands[0].dtype
     if letter(dtype) != "f":
         return None

@@ -156,7 +156,7 @@ def shift(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def fill_of(mode: GatherScatterMode, fill_value, dtype: np.dtype) -> np.ndarray | None:
-    """The value read outside of the operand, or None where windows are moved inside."""
+    """The value read outside of the operand, or None if windows are moved inside."""
     if mode is GatherScatterMode.ONE_HOT:
         return np.zeros((), dtype)
     return cast(np.asarray(fill_value), dtype) if mode is GatherScatterMode.FILL_OR_DROP else None

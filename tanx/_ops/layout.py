@@ -344,7 +344,7 @@ def choose(position, sizes: Sequence[int], element):
 def fill_by_parts(into, operands, place):
     """Store operands one after another, the element ``k`` of the ``n``-th at ``place(n, k)``.
 
-    None where they are few, so that ``choose`` does it.
+    None if they are few, so that ``choose`` does it.
     """
     if len(operands) <= _CHOSEN:
         return None

@@ -41,7 +41,7 @@ _PLACE = np.dtype(np.int32)
 def chosen(x: np.ndarray, window: Window, stays) -> np.ndarray:
     """The number of the element that each window selects, -1 for windows without elements.
 
-    ``stays(best, other)`` tells whether the best element so far remains so.
+    ``stays(best, other)`` says whether the best element so far remains so.
     """
     shape = window.shape(x.shape)
     best, place = np.zeros(shape, x.dtype), np.full(shape, -1, _PLACE)
@@ -275,7 +275,7 @@ class SelectAndScatterAdd(Scattering):
 class SelectAndScatter(Scattering):
     """Combines, at each element, the values of the windows that select it, by functions given.
 
-    ``select_jaxpr`` tells whether the chosen element stays; ``scatter_jaxpr`` combines what is
+    ``select_jaxpr`` says whether the chosen element stays; ``scatter_jaxpr`` combines what is
     there, an initial value at first, with the value of a window.
     """
 

@@ -48,7 +48,7 @@ class Pow(Elementwise):
     def taylor(self, primals, series):
         """Where ``y`` depends on ``t``, from ``w' = w (y log(x))'``.
 
-        None where it does not: the series then follows from ``jvp``, which also holds at ``x = 0``.
+        None if it does not: the series then follows from ``jvp``, which also holds at ``x = 0``.
         """
         (x, y), (xs, ys) = primals, series
         if ys is zero_series:

@@ -111,7 +111,7 @@ class DotAlgorithmPreset(enum.Enum):
 
     @property
     def accumulation_type(self) -> type | None:
-        """The dtype in which products are summed; None where the operands decide."""
+        """The dtype in which products are summed; None if the operands decide."""
         words = self.name.removesuffix("_FAST_ACCUM").split("_")
         words = [w for w in words if not w.startswith("X")]
         return _FLOATS.get(words[-1])

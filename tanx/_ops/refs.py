@@ -531,7 +531,7 @@ def _viewed(ref, name: str, *given) -> TransformedRef:
     return TransformedRef(base, (*before, view))
 
 
-# Plugs the sockets.
+# Sets the hooks.
 Accessible._get = get
 Accessible._set = set
 Accessible._swap = swap

@@ -53,7 +53,7 @@ class TraceAnnotation:
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """Name a step of a loop, as one step of training; ``step_num`` tells which.
+    """Name a step of a loop, as one step of training; ``step_num`` says which.
 
     >>> for step in range(2):
     ...     with tanx.profiler.StepTraceAnnotation("train", step_num=step):

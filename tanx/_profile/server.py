@@ -40,7 +40,7 @@ class ProfilerServer:
         self._server.server_close()
 
     def _answer(self, path: str, query: dict[str, list[str]]) -> bytes | None:
-        """What to answer; None where there is no such page. Errors are answered as text."""
+        """What to answer; None if there is no such page. Errors are answered as text."""
         if path == "/health":
             return b"tanx"
         if path == "/memory":

@@ -306,7 +306,7 @@ def source_text(entry: Entry, header: str, constants: str, calls: Mapping[str, E
     """The source file of a function.
 
     ``header`` and ``constants`` are paths of files, ``calls`` the calls of LAPACK in the program by
-    their symbols. ``threads`` tells whether the program uses the pool, ``instructions`` which sets
+    their symbols. ``threads`` says whether the program uses the pool, ``instructions`` which sets
     of instructions the processor must have.
     """
     places = dict(name=entry.name, error=entry.error, alignment=ALIGNMENT, header=header,

@@ -163,7 +163,7 @@ def _beside(primitive, args, params, result):
 
 
 def _divided(primitive, args, params):
-    """Run a primitive on arrays that are divided over a mesh; None where there is none."""
+    """Run a primitive on arrays that are divided over a mesh; None if there is none."""
     types = [typeof(x) for x in args]
     if not explicit.concerns(primitive, types, params):
         return None
@@ -219,7 +219,7 @@ def _once_more(primitive, args, params, error: MemoryError):
 
 
 def _spread(primitive, out_type, values, params) -> np.ndarray | None:
-    """Large elementwise work in all threads; None where NumPy does it better alone."""
+    """Large elementwise work in all threads; None if NumPy does it better alone."""
     if primitive.kind is not _ELEMENTWISE:
         return None
     make_room(primitive, out_type)

@@ -49,7 +49,7 @@ def _word(address: int) -> int:
 
 @cache
 def obstacle() -> str | None:
-    """Why calls cannot be native in this process; None where they can."""
+    """Why calls cannot be native in this process; None if they can."""
     if sys.implementation.name != "cpython":
         return f"{sys.implementation.name} is not CPython"
     if sys.maxsize != 2 ** 63 - 1 or sys.byteorder != "little":

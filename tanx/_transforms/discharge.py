@@ -130,7 +130,7 @@ def run_flow(primitive, args: Sequence, params: dict[str, Any], flow,
              late: Mapping[int, Any] = {}) -> list:
     """Apply a loop or a choice whose functions use references.
 
-    ``late`` has late values of operands, by position; the new ones come behind the results.
+    ``late`` has late values of operands, by position; the new ones come after the results.
     """
     if isinstance(flow, ForLoop):
         return _run_for(primitive, args, params, flow, late)

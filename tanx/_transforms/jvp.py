@@ -229,7 +229,7 @@ def jvp_jaxpr(closed: ClosedJaxpr, nonzero: Sequence[bool],
     """The forward-mode derivative of a closed jaxpr, as a closed jaxpr.
 
     It takes the primals, then the tangents of the arguments that are ``nonzero``; it gives the
-    primals, then the tangents that are not zero. The second result tells which those are.
+    primals, then the tangents that are not zero. The second result says which those are.
     ``instantiate_outs`` asks for tangents even where they are zero.
     """
     count = len(closed.jaxpr.invars)

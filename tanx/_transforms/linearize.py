@@ -60,8 +60,8 @@ def partial_eval(fun: Callable, unknown: Sequence[AbstractValue | None], args: S
     """Run a function whose arguments are partly unknown.
 
     ``unknown`` holds a type for each unknown argument and None for the known ones, whose values
-    are in ``args``. Gives the outputs (None where unknown), which of them are unknown, and the
-    jaxpr of the unknown part with its residuals. ``forget`` tells which outputs to take for
+    are in ``args``. Gives the outputs (None if unknown), which of them are unknown, and the
+    jaxpr of the unknown part with its residuals. ``forget`` says which outputs to take for
     unknown in any case.
     """
     trace = PartialTrace(context.trace)
@@ -100,9 +100,9 @@ def partial_eval_jaxpr(closed: ClosedJaxpr, unknown: Sequence[bool], forget: Seq
 
     The known part takes the known arguments and gives the known outputs, then residuals. The
     unknown part takes the residuals, then the unknown arguments, and gives the unknown outputs.
-    The third result tells which outputs are unknown; the fourth, for each residual, which known
-    argument it is, or None where the known part computes it (only those are among its outputs).
-    ``forget`` tells which outputs to take for unknown in any case.
+    The third result says which outputs are unknown; the fourth, for each residual, which known
+    argument it is, or None if the known part computes it (only those are among its outputs).
+    ``forget`` says which outputs to take for unknown in any case.
     """
     in_avals = closed.in_avals
     found: dict[str, Any] = {}

@@ -172,7 +172,7 @@ def taylor_jaxpr(closed: ClosedJaxpr, order: int, moving: tuple[bool, ...],
     """A closed jaxpr in Taylor mode, as a closed jaxpr.
 
     It takes the values, then the coefficients of the arguments that are ``moving``; it gives the
-    values, then the coefficients of the results that move. The second result tells which those
+    values, then the coefficients of the results that move. The second result says which those
     are; ``wanted`` ones are written out even where they are zero.
     """
     count = len(moving)

@@ -108,7 +108,7 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], nonzero_cts: Se
     """The transpose of a closed jaxpr, as a closed jaxpr.
 
     It takes the known arguments, then the cotangents that are nonzero, and gives the cotangents
-    of the ``linear`` arguments that are not zero; the second result tells which those are.
+    of the ``linear`` arguments that are not zero; the second result says which those are.
     ``instantiate_outs`` asks for cotangents even where they are zero.
     """
     jaxpr = closed.jaxpr

@@ -32,7 +32,7 @@ DIFFERENT: dict[str, dict[str, Any]] = {
 
 
 def target_of(name: str) -> str | None:
-    """The module that stands behind a module of JAX; None if JAX has no module of that name.
+    """The tanx module for a module of JAX; None if JAX has no module of that name.
 
     >>> target_of("jax.numpy.linalg"), target_of("jax._src.core"), target_of("jaxtyping")
     ('tanx.numpy.linalg', 'tanx.as_jax.src.core', None)
@@ -77,7 +77,7 @@ class AliasFinder(DistributionFinder):
     """Finds modules of JAX, and what is known about the distributions that they come in."""
 
     def find_spec(self, name, path=None, target=None):
-        """The spec of a module of JAX, if tanx has what stands behind it."""
+        """The spec of a module of JAX, if tanx has an equivalent."""
         behind = target_of(name)
         if behind is None or not _exists(behind):
             return None
@@ -86,7 +86,7 @@ class AliasFinder(DistributionFinder):
         return ModuleSpec(name, loader, origin=f"tanx as {name}", is_package=True)
 
     def create_module(self, spec):
-        """The module itself; what stands behind it is imported now."""
+        """The module itself; the tanx module for it is imported now."""
         behind = target_of(spec.name)
         assert behind is not None
         return Alias(spec.name, import_module(behind))

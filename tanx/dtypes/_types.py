@@ -198,7 +198,7 @@ _MODEST = 65504
 
 
 def stored_numbers(x: Any, dtype: Any) -> np.ndarray:
-    """Python numbers, or lists of them, in memory; raises OverflowError where they do not fit.
+    """Python numbers, or lists of them, in memory; raises OverflowError if they do not fit.
 
     >>> stored_numbers([1, 2.5], np.dtype(np.float32))
     array([1. , 2.5], dtype=float32)

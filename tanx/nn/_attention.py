@@ -161,7 +161,7 @@ def _scores(options: _Options, query, key, firsts, masks: _Masks, bias=None):
 
 
 def _seen(options: _Options, rows, keys, masks: _Masks):
-    """Which keys queries see, broadcasting to scores; None where they see all."""
+    """Which keys queries see, broadcasting to scores; None if they see all."""
     conditions = [] if masks.mask is None else [masks.mask]
     if options.causal:
         conditions.append(rows >= keys)

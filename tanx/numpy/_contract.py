@@ -166,7 +166,7 @@ def _stacks(shape_a, shape_b, rows: int, columns: int) -> _Stacks | None:
     """The steps for ``a`` of shape ``(*batch, rows?, n)`` and ``b`` of ``(*batch, n, columns?)``.
 
     Dimensions of size 1 are dropped where the other operand has them too: nothing is repeated.
-    None where sizes do not broadcast.
+    None if sizes do not broadcast.
     """
     rank_a, rank_b = len(shape_a) - 1 - rows, len(shape_b) - 1 - columns
     rank = max(rank_a, rank_b)

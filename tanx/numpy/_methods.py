@@ -1,4 +1,4 @@
-"""Operators, methods and properties of arrays, for the socket of :mod:`tanx._core.operators`.
+"""Operators, methods and properties of arrays, for the hook of :mod:`tanx._core.operators`.
 
 ``METHODS`` maps each name to its function; most are functions of this room under their own name.
 """

@@ -114,7 +114,7 @@ def _variables(function, m, y, rowvar, dtype):
 
 
 def _case_weights(x, fweights, aweights):
-    """How much each case counts; None where all count the same."""
+    """How much each case counts; None if all count the same."""
     weights = []
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is None:

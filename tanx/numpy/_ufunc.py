@@ -118,7 +118,7 @@ class ufunc:
         """All elements along ``axis`` combined, from left to right.
 
         ``axis`` may be a tuple, or None for all. ``initial`` comes before the first element, and
-        ``where`` tells which elements count.
+        ``where`` says which elements count.
 
         >>> jnp.subtract.reduce(jnp.array([10, 3, 2]))
         Array(5, dtype=int32)

@@ -73,7 +73,7 @@ def _power(block: Block, out: Type, x: Value, y: Value) -> Value:
 
 
 def _convert(block: Block, out: Type, x: Value, *, dtype) -> Value:
-    """Complex numbers lose their imaginary part, booleans tell what is not zero."""
+    """Complex numbers lose their imaginary part, booleans say what is not zero."""
     if x.dtype == dtype:
         return x
     if dtype == _BOOL:

@@ -87,7 +87,7 @@ class _Module:
         self.kept: list[ClosedJaxpr] = []  # so that identities stay taken
 
     def function(self, closed: ClosedJaxpr, name: str) -> str:
-        """The name of the function that does what a jaxpr says; written when first asked for."""
+        """The name of the function that does what a jaxpr says; written when first needed."""
         known = self.written.get(id(closed))
         if known is not None:
             return known

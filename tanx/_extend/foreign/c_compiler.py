@@ -1,7 +1,7 @@
 """C source text as a library in this process, by the C compiler of the machine.
 
 What it makes is kept on disk like other compiled code, by a hash of the text, so that the compiler
-is needed once. Text that includes files by ``"name"`` is compiled anew each time: the files may
+is needed once. Text that includes files by ``"name"`` is compiled again each time: the files may
 have changed.
 """
 

@@ -231,7 +231,7 @@ class Fold(Node):
     ``"argmin"``, which change nothing but tell the scheduler that the two states are the best value
     and its position, where NaN is best and of equals the first.
 
-    ``kinds`` tells how the loops run, one by one where it is empty (see ``loop_kinds.py``). A loop
+    ``kinds`` says how the loops run, one by one where it is empty (see ``loop_kinds.py``). A loop
     in vectors runs inside of the others.
     """
 

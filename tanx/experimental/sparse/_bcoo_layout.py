@@ -140,7 +140,7 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
 
 
 def _boundary(sizes: Sequence[int], count: int) -> int | None:
-    """How many leading sizes have the product ``count``; None where none have."""
+    """How many leading sizes have the product ``count``; None if none have."""
     for n in range(len(sizes) + 1):
         if prod(sizes[:n]) == count:
             return n

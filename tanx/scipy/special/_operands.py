@@ -72,7 +72,7 @@ def in_float64(compute: Callable | None = None, *, rough: bool = False) -> Calla
     """Compute all floats in float64, whether 64-bit types are enabled or not, and round.
 
     For formulas that lose digits on the way: float32 is exact to rounding then. With ``rough``, the
-    function has a parameter of that name, which tells whether results are rounded to float32.
+    function has a parameter of that name, which says whether results are rounded to float32.
     """
     if compute is None:
         return functools.partial(in_float64, rough=rough)
