@@ -18,7 +18,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, reduce
 from itertools import pairwise
 from math import prod
@@ -26,6 +26,7 @@ from math import prod
 import numpy as np
 from ml_dtypes import bfloat16
 
+from .._base.records import record
 from .._loops.expr import Const, Expr, Fold, Index, Load, Op, Pick, State, Variable, const, op
 from .._loops.instructions import kind_of
 from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
@@ -200,7 +201,7 @@ def _times_i(x: Expr) -> Expr:
     return op("complex", op("neg", op("imag", x)), op("real", x))
 
 
-@dataclass(frozen=True)
+@record
 class _Words:
     """How several terms of a factor are packed in a word, and the instruction that multiplies
     it."""
@@ -345,7 +346,7 @@ def _extents(loops: Iterable[Index]) -> list[int]:
 # -- loops -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class _Product:
     """A sum of products in one loop over rows, one over columns, and one over terms."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
+from .._base.records import record
 from .._loops.expr import WHILES, Const, Fold, Index, Load, Node, Op, While
 from .._loops.instructions import BOOL, INDEX, INSTRUCTIONS, kind_of
 from .._loops.library import programs_in
@@ -40,7 +41,7 @@ _START = 1e-7
 """Seconds that an empty program takes."""
 
 
-@dataclass(frozen=True)
+@record
 class Cost:
     """Operations of a program, functions such as ``exp`` counted separately, and bytes moved."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
+from .._base.records import record
 from .._loops.nest import Plan
 from .cost import nbytes
 
@@ -16,7 +16,7 @@ _LINE = 64
 """Alignment, in bytes."""
 
 
-@dataclass(frozen=True)
+@record
 class Room:
     """Private memory of a statement: arenas of its programs, then second buffers of carries."""
 

@@ -9,13 +9,13 @@ of the jaxpr.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from .._base.records import record
 from .._core.flow import Flow, ForLoop
 from .._core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var
 from .._core.primitive import Kind
@@ -34,7 +34,7 @@ __all__ = ["Lowered", "lower"]
 _BOOL = np.dtype(np.bool_)
 
 
-@dataclass(frozen=True)
+@record
 class Lowered:
     """A program, and which buffers hold a function's arguments and results.
 

@@ -11,17 +11,17 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache, cached_property
 
 from .._base.config import enable_compilation_cache
+from .._base.records import record
 from .matrix_registers import is_permitted
 from .tuning import USUAL, Tuning
 
 __all__ = ["Machine", "as_host", "caches_of", "host"]
 
 
-@dataclass(frozen=True)
+@record
 class Machine:
     """A processor as LLVM knows it, the bits of its vector registers, caches and cores.
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import add, is_
 
 import numpy as np
 
+from .._base.records import record
 from .._loops.check import ProgramError
 from .._loops.expr import Expr, Index, Load, bounds, const, linear_form
 from .._loops.nest import (
@@ -48,7 +49,7 @@ ALIGNMENT = 64
 # -- accesses --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class _Access:
     """An element read or written: in which nests, and at which position in program order."""
 

@@ -21,12 +21,13 @@ that is an outlier, and is then limited by the size of the group.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import prod
 
 import numpy as np
 
+from .._base.records import record
 from .._loops.build import convert, fold, reduce, temp, unflatten_index
 from .._loops.expr import FOLDS, Const, Expr, Fold, Index, Load, Op, Pick, Variable, fresh_index, op
 from .._loops.instructions import kind_of
@@ -60,7 +61,7 @@ def in_one_pass(program: Program, tuning: MomentsTuning = USUAL.moments) -> Prog
     return replace(program, temps=(*program.temps, *rooms), statements=tuple(statements))
 
 
-@dataclass(frozen=True)
+@record
 class _Groups:
     """A sum of elements, and a sum of squares around a value that depends on it, in groups.
 

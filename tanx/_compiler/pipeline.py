@@ -28,12 +28,13 @@ schedule  plan    how all loops run: vectors, tiles, rows, columns, transposes, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from math import inf
 from typing import Any
 
 from .._base.config import dump, enable_checks
+from .._base.records import record
 from .._core.check import check_jaxpr
 from .._core.jaxpr import ClosedJaxpr
 from .._core.recording import passed
@@ -72,7 +73,7 @@ _OWN_CALLS = frozenset({FOURIER, LEAST_OF_LINES, MATRICES, SORT_LINES})
 """Library calls whose code is part of the program (``kernels``)."""
 
 
-@dataclass(frozen=True)
+@record
 class Module:
     """What code is generated from: a program with its memory for a machine, and its buffers.
 

@@ -12,13 +12,13 @@ the accepted kinds of dtype: ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` flo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
 
+from .._base.records import record
 from . import numerics
 from .kinds import BOOL, INDEX, kind_of, short_name, value_range, width
 
@@ -53,7 +53,7 @@ def identity(reducer: str, dtype: np.dtype) -> complex | float | int | bool:
     return {"add": 0, "mul": 1, "or": 0, "xor": 0}[reducer]
 
 
-@dataclass(frozen=True)
+@record
 class Instruction:
     """One row of the table.
 

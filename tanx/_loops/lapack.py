@@ -16,7 +16,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +24,7 @@ import numpy as np
 
 from .._base.limits import processors
 from .._base.locks import new_lock
+from .._base.records import record
 from .names import LAPACK
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Each(NamedTuple):
     step: int
 
 
-@dataclass(frozen=True)
+@record
 class Routine:
     """A routine for each of ``count`` matrices.
 

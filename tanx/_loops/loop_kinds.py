@@ -9,7 +9,7 @@ and code is generated from them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from .._base.records import record
 
 __all__ = ["JOINED", "PARALLEL", "SEQUENTIAL", "TASKS", "TILED", "Crossing", "Kind", "Unrolled",
            "Vector", "in_order", "is_kind"]
@@ -21,7 +21,7 @@ JOINED = "joined"
 TILED = "tiled"
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Vector:
     """Iterations in lanes: so many at a time, each in its element of vector registers.
 
@@ -42,7 +42,7 @@ class Vector:
         return f"vector({sizes})" + " unrolled" * self.unrolled
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Unrolled:
     """Iterations that are written out, so many at a time; the remainder runs one by one.
 
@@ -55,7 +55,7 @@ class Unrolled:
         return f"unrolled({self.count})"
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Crossing:
     """Iterations in order, inside of a loop in as many lanes, that store adjacent elements: so many
     are collected in registers, transposed, and stored as vectors."""

@@ -9,11 +9,12 @@ expression (``expr``); a :class:`Buffer` is read by indexing it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._base.records import record
 from ..dtypes import stored
 from .expr import Const, Expr, Index, Load, Node
 from .instructions import INDEX, short_name
@@ -91,7 +92,7 @@ class Prefetch(NamedTuple):
     steps: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Store:
     """Writes one element, where ``guard`` holds.
 
@@ -108,7 +109,7 @@ class Store:
     prefetched: tuple[Prefetch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Nest:
     """Loops around statements, the last index fastest; without indices the body runs once.
 
@@ -137,7 +138,7 @@ class Nest:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Call:
     """A statement that reads and fills whole buffers in a way that this form does not describe.
 
@@ -153,7 +154,7 @@ class Call:
         return type(self), *(getattr(self, f.name) for f in fields(self)[2:])
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Extern(Call):
     """Calls a function of the runtime's library: sort, FFT, LAPACK and others.
 
@@ -164,7 +165,7 @@ class Extern(Call):
     params: tuple[tuple[str, Any], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Loop(Call):
     """Runs a program repeatedly, each time on the results of the previous run.
 
@@ -204,7 +205,7 @@ class Loop(Call):
                 self.inputs[carries:rows], self.inputs[rows:], self.outputs[self.carried:-1])
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Branch(Call):
     """Runs one of several programs, the one whose number the first input holds.
 
@@ -220,7 +221,7 @@ class Branch(Call):
 Statement = Store | Nest | Extern | Loop | Branch
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Program:
     """Statements that fill ``outputs`` from ``inputs``, with temporaries ``temps``."""
 
@@ -255,7 +256,7 @@ Place = int | Within | Own
 tasks."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Plan:
     """Where the buffers of a program are.
 

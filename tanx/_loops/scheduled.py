@@ -6,8 +6,7 @@ decisions of ``_compiler/schedule``, from which ``_compiler/emit`` generates cod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from .._base.records import record
 from .expr import Load
 from .loop_kinds import Vector
 from .nest import Nest, Statement
@@ -15,7 +14,7 @@ from .nest import Nest, Statement
 __all__ = ["Columns", "Rows", "ScanLine", "TransposedTile", "plain"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Columns(Nest):
     """Reductions of columns, whose elements are not adjacent in memory; the last loop, in lanes, is
     over columns.
@@ -37,7 +36,7 @@ class Columns(Nest):
         return f"columns({self.vectors} vectors, {how})"
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Rows(Nest):
     """Sums along rows, whose last loop is over rows: several rows are summed at a time.
 
@@ -56,7 +55,7 @@ class Rows(Nest):
         return f"rows({blocks}{', in pairs' * self.pairs})"
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class TransposedTile(Nest):
     """Two last loops: one along which loads are contiguous and one, in lanes, along which stores
     are.
@@ -83,7 +82,7 @@ class TransposedTile(Nest):
                 + (f" of copies of {names} in vectors({self.wide})" if self.copied else ""))
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class ScanLine(Nest):
     """A loop that combines an element with others step by step, in vectors of ``lanes``.
 

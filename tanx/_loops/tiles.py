@@ -8,12 +8,13 @@ generates code from them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from math import ceil, prod
 from operator import mul
 from typing import Literal
 
+from .._base.records import record
 from .expr import Expr, Index, State
 from .nest import Buffer, Nest, Statement, Store
 
@@ -23,7 +24,7 @@ Form = Literal["k", "m"]
 """Whether terms or rows of the left operand are adjacent in memory."""
 
 
-@dataclass(frozen=True)
+@record
 class Tile:
     """A kernel: how it reads the left operand, and its rows and vectors of columns."""
 
@@ -37,7 +38,7 @@ class Tile:
         return self.vectors * self.lanes
 
 
-@dataclass(frozen=True)
+@record
 class Room:
     """Private memory of a task for the part of an operand that it needs next, which it computes.
 
@@ -50,7 +51,7 @@ class Room:
     start: Index
 
 
-@dataclass(frozen=True)
+@record
 class Operand:
     """Where the elements of an operand are: distances in elements.
 
@@ -74,7 +75,7 @@ class Operand:
     room: Room | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Tiling:
     """How a nest is computed by tiles: its loops, its operands, and the sizes of its pieces.
 
@@ -142,7 +143,7 @@ class Tiling:
         return sum(self.units * self.passes * prod(room.buffer.shape) for room in rooms)
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Tiled(Nest):
     """A nest that is computed by tiles; at the top level of a program it has its own tasks.
 

@@ -11,9 +11,9 @@ its result; the tests check it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import inf, nan
 
+from ..._base.records import record
 from .values import (
     Value,
     absolute,
@@ -42,7 +42,7 @@ __all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "
            "logistic", "odd_ratio", "pow", "sin", "sinh", "tan", "tanh"]
 
 
-@dataclass(frozen=True)
+@record
 class _Format:
     """A floating-point format and the constants of functions in it.
 

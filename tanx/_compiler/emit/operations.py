@@ -8,13 +8,13 @@ are equal to the last bit; other functions within the bounds that the table stat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from ..._base.records import record
 from ..._loops.instructions import INSTRUCTIONS, kind_of, width
 from . import bessel, beta, gamma, math, special
 from . import complex as complex_
@@ -123,7 +123,7 @@ def has_reciprocals(dtype: np.dtype) -> bool:
     return dtype == ml_dtypes.bfloat16
 
 
-@dataclass(frozen=True)
+@record
 class Reciprocal:
     """A bfloat16 that divides many others: products in float32, rounded, are the quotients.
 
@@ -444,7 +444,7 @@ def _selected(args, dtypes, result, attrs) -> Scalar:
 # -- the table -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class Code:
     """The functions that write an instruction, for each kind of first operand that its row accepts.
 

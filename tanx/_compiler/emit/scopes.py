@@ -8,9 +8,10 @@ complete, so that until then more code can be added before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
+from ..._base.records import record
 from ..._loops.expr import Expr, Index, Load, Node, Variable
 from ..._loops.nest import Buffer
 from ..schedule.analysis import Analysis
@@ -23,7 +24,7 @@ Way = tuple[tuple[Expr, bool], ...]
 """The conditions on the path to an arm of a choice, and whether they hold there."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Lanes:
     """The loop that runs in vectors: its index in the first lane, and how many there are."""
 
@@ -43,7 +44,7 @@ class Groups(NamedTuple):
     width: int
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Tile:
     """Unrolled iterations of the crossing loop of a transpose.
 

@@ -18,12 +18,12 @@ Narrow floats are rounded by bit arithmetic, which every processor does in vecto
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import ml_dtypes
 import numpy as np
 
+from ..._base.records import record
 from ..._loops.instructions import kind_of, width
 from .values import (
     F32,
@@ -132,7 +132,7 @@ def to_memory(x: Value, dtype: np.dtype) -> Value:
 # -- narrow floats ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class _Format:
     """A float of 8 bits or fewer: its fields, and the codes of its magnitudes without the sign."""
 

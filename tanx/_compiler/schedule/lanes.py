@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import takewhile
 from math import prod
 
 import numpy as np
 
+from ..._base.records import record
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, State
 from ..._loops.instructions import BOOL, INDEX, kind_of, width
 from ..._loops.loop_kinds import JOINED, PARALLEL, Kind, Vector, in_order
@@ -45,7 +46,7 @@ def register_bits(dtype: np.dtype) -> int:
     return 64 if dtype.itemsize == (16 if kind == "c" else 8) else 32
 
 
-@dataclass(frozen=True)
+@record
 class Loop:
     """A loop of the generated code: its index, the indices of the program it represents, its lanes.
 

@@ -31,11 +31,12 @@ The cuts depend on the program alone, never on the number of threads, and so do 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import Any
 
+from ..._base.records import record
 from ..._loops.build import arg_reduce, clamp_index, convert, reduce, temp
 from ..._loops.expr import (
     Const,
@@ -347,7 +348,7 @@ class _Scheduler:
 # -- cuts ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class _Cut:
     """A loop in ``count`` ranges of ``size``, inside of loops that are tasks as they are."""
 

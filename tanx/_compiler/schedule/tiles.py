@@ -11,7 +11,7 @@ few rows or columns. Rows whose terms are in conflict over places in the cache a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache, reduce
 from itertools import product
 from math import ceil, prod
@@ -19,6 +19,7 @@ from operator import add
 
 import numpy as np
 
+from ..._base.records import record
 from ..._loops.expr import (
     LOADS,
     Const,
@@ -258,7 +259,7 @@ def _tiling(statement: Nest, machine: Machine, known: frozenset[Index]) -> Tilin
                     state, stores, machine, times(total))
 
 
-@dataclass(frozen=True)
+@record
 class _Loops:
     outer: tuple[Index, ...]
     row: Index

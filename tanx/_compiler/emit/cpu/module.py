@@ -13,11 +13,12 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from math import prod
 from typing import Any
 
+from ...._base.records import record
 from ...._loops.instructions import short_name
 from ...._loops.names import SCRATCH
 from ...._loops.nest import (
@@ -63,7 +64,7 @@ def _llvm():
     return binding
 
 
-@dataclass(frozen=True)
+@record
 class Generated:
     """A module: its text, the external functions it needs, and library calls by symbol.
 

@@ -1,0 +1,79 @@
+"""Records: frozen data classes with one compiled function each."""
+
+import dataclasses
+
+import pytest
+
+from tanx._base.records import record
+
+
+@record
+class Point:
+    """A place."""
+
+    x: int
+    y: int = 2
+    names: list = dataclasses.field(default_factory=list)
+
+
+@record(slots=True)
+class Named(Point):
+    """A place with a name, which is given by name."""
+
+    name: str = dataclasses.field(kw_only=True)
+
+    def __post_init__(self):
+        assert isinstance(self.name, str)
+
+
+@record(eq=False)
+class Alone:
+    """Equal to itself only."""
+
+    x: int
+
+
+@record
+class Empty:
+    """Without fields."""
+
+
+def test_fields_and_defaults():
+    assert (Point(1).x, Point(1).y, Point(1).names) == (1, 2, [])
+    assert Point(1).names is not Point(1).names
+    assert Point(y=5, x=4, names=[1]).names == [1]
+    assert repr(Point(1)) == "Point(x=1, y=2, names=[])"
+    assert Named(1, 3, name="a").name == "a" and repr(Empty()) == "Empty()"
+    with pytest.raises(TypeError, match="missing 1 required"):
+        Point()
+    with pytest.raises(TypeError):
+        Named(1, 2, [], "a")
+    with pytest.raises(AssertionError):
+        Named(1, name=3)
+
+
+def test_equality_and_hash():
+    @record
+    class Pair:
+        """Two values that have hashes."""
+
+        a: int
+        b: str = ""
+    assert Pair(1) == Pair(1, "") != Pair(2) and hash(Pair(1)) == hash(Pair(1))
+    assert Pair(1) != (1, "") and Point(1) != Named(1, name="a")
+    one = Alone(1)
+    assert one == one and one != Alone(1) and len({one, one, Alone(1)}) == 2
+    match Pair(3, "c"):
+        case Pair(a, b):
+            assert (a, b) == (3, "c")
+
+
+def test_nothing_can_be_changed_but_replaced():
+    point = Named(1, name="a")
+    with pytest.raises(dataclasses.FrozenInstanceError, match="'x'"):
+        point.x = 3
+    with pytest.raises(dataclasses.FrozenInstanceError, match="'x'"):
+        del point.x
+    other = dataclasses.replace(point, x=3)
+    assert (other.x, other.name, point.x) == (3, "a", 1)
+    assert [f.name for f in dataclasses.fields(other)] == ["x", "y", "names", "name"]
