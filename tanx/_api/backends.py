@@ -31,7 +31,7 @@ def backends() -> dict[str, Client]:
 
 
 def get_backend(platform: str | Client | None = None) -> Client:
-    """The client of a platform; of the default one, unless told.
+    """The client of a platform, by default the default one.
 
     >>> tanx.extend.backend.get_backend("cpu").device_count()
     1

@@ -37,7 +37,7 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
     ``in_axes`` says which axis of each argument to map: an int, None (not mapped), or a tuple with
     an entry an argument, each of which may be a pytree that is a prefix of the argument.
     ``out_axes`` says where the mapped axis goes in the results. Keyword arguments are mapped along
-    axis 0. ``axis_name`` lets collectives such as ``lax.psum`` speak of the axis; ``axis_size``
+    axis 0. ``axis_name`` lets collectives such as ``lax.psum`` name the axis; ``axis_size``
     is needed only where nothing is mapped.
 
     ``chunk_size`` lets so many lanes run at once, one chunk after the other, and so bounds the

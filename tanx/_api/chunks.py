@@ -102,7 +102,7 @@ def _temporaries(flat: Callable, size: int, leaves: Sequence, dims: Sequence, ch
 def _run(flat: Callable, size: int, leaves: Sequence, dims: Sequence, chunk: int) -> Batch:
     """Run ``flat`` on chunks of the lanes in a loop, and on the remaining lanes after it."""
     places = [i for i, d in enumerate(dims) if d is not None]
-    # Where nothing is mapped, the numbers of the lanes stand for it.
+    # If nothing is mapped, the numbers of the lanes are mapped instead.
     moved = [materialize(leaves[i], dims[i], size) for i in places] or [iota("int32", size)]
     out_dims: list[int | None] = []
 

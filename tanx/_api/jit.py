@@ -500,7 +500,7 @@ def library_jit(fun: Callable | None = None, *, name: str | None = None, static_
 
 
 def _plain(x):
-    """An argument of a library function, or the array that it says it stands for."""
+    """An argument of a library function, or the array that it represents."""
     return x.__jax_array__() if hasattr(type(x), "__jax_array__") else x
 
 

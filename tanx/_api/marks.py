@@ -1,4 +1,4 @@
-"""Words of one meaning that stand in pytrees."""
+"""Marker objects of one meaning in pytrees."""
 
 __all__ = ["Mark"]
 

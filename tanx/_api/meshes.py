@@ -41,7 +41,7 @@ __all__ = ["auto_axes", "explicit_axes", "make_array_from_callback",
 
 def make_mesh(axis_sizes: Sequence[int], axis_names: Sequence[Any], axis_types=None, *,
               devices=None) -> Mesh:
-    """A mesh of the first devices, or of those given, with axes that are Explicit unless told.
+    """A mesh of the first devices, or of those given, with axes that are Explicit by default.
 
     >>> make_mesh((1, 1), ("data", "model"))
     Mesh(axis_sizes=(1, 1), axis_names=('data', 'model'), axis_types=(Explicit, Explicit))

@@ -42,7 +42,7 @@ def _say_idle(function: str, name: str) -> None:
 
 @contextlib.contextmanager
 def using_options(options: Mapping[str, Any]) -> Iterator[None]:
-    """The block in which the compiler is told so."""
+    """The block in which the compiler gets the options."""
     with contextlib.ExitStack() as stack:
         for name, value in options.items():
             stack.enter_context(_OPTIONS[name](value))

@@ -97,7 +97,7 @@ def local_device_count(backend: str | None = None) -> int:
 
 
 def default_backend() -> str:
-    """The platform that computations run on unless told otherwise.
+    """The default platform of computations.
 
     >>> tanx.default_backend()
     'cpu'

@@ -11,7 +11,7 @@ __all__ = ["initialize", "is_initialized", "shutdown"]
 
 
 class _Processes:
-    """Whether the processes that compute together have been told."""
+    """Whether the processes that compute together are set up."""
 
     initialized = False
 

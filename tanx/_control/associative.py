@@ -78,7 +78,7 @@ def _every(x, axis: int, start: int, stop: int, stride: int):
 
 
 def _interleave(even, odd, axis: int):
-    """Elements of two arrays by turns: each spread out, zeros between, and the two laid over."""
+    """Interleave the elements of two arrays: each is dilated with zeros, and the two are added."""
     longer = even.shape[axis] - odd.shape[axis]
     dtype = typeof(even).dtype
     zero = context.trace.literal(np.zeros((), dtype), ShapedArray((), dtype))

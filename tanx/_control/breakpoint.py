@@ -46,7 +46,7 @@ class Frame:
 
 
 class Prompt(cmd.Cmd):
-    """Reads commands until it is told to go on."""
+    """Reads commands until one continues the program."""
 
     prompt = "(tanx) "
 
@@ -193,7 +193,7 @@ def _frames(users_only: bool, most: int | None) -> list[Frame]:
 
 
 def _variables(frame: FrameType) -> dict[str, Any]:
-    """The variables of a frame, without traced values that are of no use here."""
+    """The variables of a frame, without traced values, which are useless here."""
     usable = {}
     for name, value in frame.f_locals.items():
         leaves = tree_util.tree_leaves(value)

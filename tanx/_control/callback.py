@@ -101,7 +101,7 @@ class FlatCallback:
 
 
 def _left_debugger(error: Exception) -> bool:
-    debugger = sys.modules.get("bdb")  # which is slow to import; who raises its error has done so
+    debugger = sys.modules.get("bdb")  # slow to import; code that raises its error has imported it
     return debugger is not None and isinstance(error, debugger.BdbQuit)
 
 

@@ -2,7 +2,7 @@
 
 A body is staged on flat arguments into a jaxpr without constants: what the function closes over,
 traced or not, comes first among its arguments. The carry must come back with the structure and the
-types it had; a Python number at the start gives way to the type that the body makes of it.
+types it had; an initial Python number takes the type that the body computes from it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def unshared(tree):
 
 def settled(leaves: Sequence[Any], trace: Callable[[list[ShapedArray]], tuple[Any, Sequence]],
             ) -> tuple[list[Any], Any]:
-    """The carry to start with, and what ``trace`` makes of its types.
+    """The initial carry, and the result of ``trace`` on its types.
 
     ``trace`` gives, for the types of the carry, something staged and the types that come back.
     Where a weak type comes back as another, the carry starts with the type that both promote to;

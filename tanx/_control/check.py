@@ -1,7 +1,7 @@
 """Checks in functions: the primitive ``check``, and errors as values.
 
 A check that fails cannot raise inside of compiled code. :func:`tanx.experimental.checkify.checkify`
-makes of a function one that returns an :class:`Error` beside its results: a number that says which
+turns a function into one that also returns an :class:`Error`: a number that says which
 check has failed first, and the values for its message.
 """
 

@@ -231,7 +231,7 @@ _FEW = 16
 
 
 def _harmless(branches: Branches) -> bool:
-    """Whether taking every branch and selecting is as good as taking one."""
+    """Whether computing every branch and selecting costs no more than taking one."""
     return (not any(map(is_high, branches))
             and all(eqn.primitive.name in _HARMLESS for branch in branches for eqn in branch.eqns)
             and sum(len(branch.eqns) for branch in branches) <= _FEW
@@ -470,7 +470,7 @@ def _taking(body: Body, captured: dict[int, Any]) -> ClosedJaxpr:
 
 @cached_by_jaxpr
 def _placed(closed: ClosedJaxpr, places: tuple) -> ClosedJaxpr:
-    """A branch whose first arguments are at ``places``; a type stands for one that it ignores."""
+    """A branch whose first arguments are at ``places``; a type represents one that it ignores."""
     invars = closed.jaxpr.invars
     leading = [invars[p] if isinstance(p, int) else Var(p) for p in places]
     count = sum(isinstance(p, int) for p in places)

@@ -71,7 +71,7 @@ def _forward_rule(rule: Callable, nonzero: Sequence[bool], found: Sequence[bool]
                   dims) -> tuple[list, list]:
     """The rule for results and tangents: the derivative of the rule for results.
 
-    The rule is told which primals are batched. Where a tangent is batched and its primal is not,
+    The rule gets which primals are batched. If a tangent is batched and its primal is not,
     the derivative, which is linear in tangents, is mapped over these.
     """
     count = len(nonzero)

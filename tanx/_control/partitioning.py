@@ -24,7 +24,7 @@ __all__ = ["BATCHING", "ArrayMapping", "CompoundFactor", "SdyShardingRule", "cus
            "custom_partitioning_p"]
 
 BATCHING = "…"
-"""The factor of a mapping that stands for all leading dimensions."""
+"""The factor of a mapping for all leading dimensions."""
 
 
 class CompoundFactor(tuple):
@@ -114,7 +114,7 @@ def _wrong(rule: str, fact) -> str:
 
 
 def _read_rule(text: str, **options) -> SdyShardingRule:
-    """A rule as text: ``"i j, j k -> i k"``; compound factors stand in parentheses."""
+    """A rule as text: ``"i j, j k -> i k"``; compound factors are in parentheses."""
     if text.count("->") != 1:
         raise ValueError(_wrong("a rule has operands, '->' and results.", repr(text)))
 

@@ -44,7 +44,7 @@ def _file(name: str) -> str:
 
 
 def _data(facts: Facts) -> str:
-    """What JavaScript has to know; no text of it can end the element that it stands in."""
+    """Data for JavaScript; no text in it can end the element that contains it."""
     def number(n: int | None) -> int:
         return -1 if n is None else n
     data = {

@@ -1,6 +1,6 @@
 """Primitives of a library's own on pytrees of values, of high types too: :class:`HiPrim`.
 
-An instance stands for one use: it knows the types of its operands and results, and static
+An instance is one use: it knows the types of its operands and results, and static
 parameters. A jaxpr shows it as one equation. Its implementation, ``expand``, is what eager code and
 compiled code run; each transformation has a method of its own, which may be left out where the
 transformation is not used.
@@ -131,7 +131,7 @@ class HiPrim:
         return logs
 
     def vjp_bwd_retval(self, res, outgrad, /):
-        """The cotangents of the arguments, a tuple; None stands for zero."""
+        """The cotangents of the arguments, a tuple; None means zero."""
         raise NotImplementedError(
             f"for grad support, subclass {type(self)} must implement `vjp_bwd` or "
             "`vjp_bwd_retval`")

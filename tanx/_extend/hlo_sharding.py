@@ -144,7 +144,7 @@ class HloSharding:
     is_tiled = is_unknown = is_manual
 
     def num_devices(self) -> int:
-        """How many devices it speaks of."""
+        """How many devices it covers."""
         return 0 if self._device is None else 1
 
     def __eq__(self, other: object) -> bool:

@@ -105,7 +105,7 @@ def register_constant_handler(type_: type, handler_fun: ConstantHandler) -> None
 
 
 def ir_constant(val, *, const_lowering: Any = None, aval: AbstractValue | None = None):
-    """A constant within a lowering: the value itself, or what its class' handler makes of it.
+    """A constant within a lowering: the value itself, or the result of its class' handler.
 
     >>> tanx.interpreters.mlir.ir_constant(3.0)
     3.0
@@ -340,7 +340,7 @@ class TokenSet:
                          for eff, token in self._tokens.items()})
 
 
-# -- what lowerings are told -----------------------------------------------------------------------
+# -- arguments of lowerings ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +395,7 @@ class LoweringResult(NamedTuple):
 
 @dataclass(slots=True)
 class ModuleContext:
-    """What a lowering is told about the program that it is part of.
+    """What a lowering knows about the program that it is part of.
 
     ``module`` and similar fields belong to MLIR, and are None here.
     """
@@ -445,7 +445,7 @@ class ModuleContext:
 
 @dataclass(slots=True)
 class LoweringRuleContext:
-    """What a lowering is told about the use that it is for."""
+    """What a lowering knows about the use that it is for."""
 
     module_context: ModuleContext
     name_stack: Any

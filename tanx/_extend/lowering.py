@@ -1,7 +1,7 @@
 """Lowerings: functions of arrays that take the place of a primitive in compiled code.
 
 JAX's lowerings build MLIR. tanx has no MLIR: a lowering made by :func:`lower_fun` is staged and
-compiled with the program around it, and one that builds operations of MLIR is told so.
+compiled with the program around it; one that builds MLIR operations gets an error that says so.
 """
 
 from __future__ import annotations

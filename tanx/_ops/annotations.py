@@ -289,7 +289,7 @@ def with_sharding_constraint(x, shardings):
     that is a prefix of ``x``. Its axes are Auto; use ``tanx.reshard`` for Explicit axes.
     Where all axes of the mesh in scope are Explicit, a ``PartitionSpec`` is an assertion about
     arrays whose sharding is known. On one device there is one layout, so data stays as it is;
-    inside ``jit`` the wish stands in the jaxpr.
+    inside ``jit`` the jaxpr records the request.
 
     >>> place = tanx.sharding.SingleDeviceSharding(tanx.devices()[0])
     >>> lax.with_sharding_constraint(jnp.array([1, 2]), place)

@@ -54,7 +54,7 @@ _SMALL = 4096
 
 
 def as_array(x):
-    """The operand as it is handed back by a function that has nothing to do."""
+    """The operand as a function returns it that has nothing to change."""
     if isinstance(x, Array):
         return x
     if isinstance(x, Reference):

@@ -45,7 +45,7 @@ def names_in(axes) -> tuple:
 
 
 class Collective(Primitive):
-    """Base of collectives: knows which axes it speaks of."""
+    """Base of collectives: knows which axes it involves."""
 
     kind = Kind.CALL
 

@@ -504,7 +504,7 @@ def conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation=None, r
     - ``lhs_dilation``, ``rhs_dilation``: distances of neighbours in operand and kernel, 1 if they
       have no holes between them.
     - ``dimension_numbers``: what the dimensions are, such as ``("NHWC", "HWIO", "NHWC")``; batch
-      and features first unless told. See :class:`ConvDimensionNumbers`.
+      and features first by default. See :class:`ConvDimensionNumbers`.
     - ``feature_group_count``, ``batch_group_count``: groups of features, or of the batch, each with
       its own part of the kernel and of the result's features.
     - ``preferred_element_type``: the dtype of the result.

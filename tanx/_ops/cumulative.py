@@ -1,4 +1,4 @@
-"""Cumulative reductions: each element combined with all that stand before it (or after it)."""
+"""Cumulative reductions: each element combined with all before it (or after it)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Cumulative(Primitive):
     def lower(self, into, x, *, axis, reverse):
         """One running value for each line along the axis, whose loop runs in order.
 
-        Where there is something to start from, no step need ask whether it is the first.
+        With an initial value, no step has to test whether it is the first.
         """
         (out,) = into
         lines = x.shape[:axis] + x.shape[axis + 1:]

@@ -49,7 +49,7 @@ def sum_cotangents(a, b):
 def partials(*rules):
     """A ``jvp`` rule given by one function an operand, ``rule(tangent, out, *primals, **params)``.
 
-    ``None`` stands for an operand through which nothing flows. The contributions are summed.
+    ``None`` is an operand through which nothing flows. The contributions are summed.
     """
 
     def jvp(self, primals, tangents, **params):

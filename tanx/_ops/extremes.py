@@ -23,7 +23,7 @@ class Extreme:
         self.ufunc = ufunc
 
     def __call__(self, x: np.ndarray, y: np.ndarray):
-        """The extremes of two arrays; a result is ambiguous where zero stands beside zero."""
+        """The extremes of two arrays; a result is ambiguous where both are zero."""
         out = self.ufunc(x, y)
         if not x.ndim or not y.ndim:  # as in relu: most results are zero
             number, others = (y, x) if x.ndim else (x, y)

@@ -143,8 +143,8 @@ def _transforms(out: build.Buffer, x: build.Buffer, axis: int, kind: str, length
 
 
 def _weights(spectrum, fft_lengths, power: int):
-    """To a power, how often each number of a spectrum of real numbers stands in the whole one, once
-    or twice, as a share of all numbers; in the rank of the spectrum."""
+    """How often each number of a real transform's spectrum occurs in the full one, once or twice,
+    divided by the number of elements, to a power; in the rank of the spectrum."""
     aval = typeof(spectrum)
     weights = np.full(aval.shape[-1:], 2.0)
     weights[0] = 1

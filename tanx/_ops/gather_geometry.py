@@ -40,7 +40,7 @@ class GatherScatterMode(enum.Enum):
 
     @staticmethod
     def from_any(s: str | GatherScatterMode | None) -> GatherScatterMode:
-        """The mode by any of its names; None stands for ``FILL_OR_DROP``.
+        """The mode by any of its names; None means ``FILL_OR_DROP``.
 
         >>> lax.GatherScatterMode.from_any("drop")
         <GatherScatterMode.FILL_OR_DROP: 2>

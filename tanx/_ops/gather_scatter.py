@@ -197,7 +197,7 @@ def gather(operand, start_indices, dimension_numbers, slice_sizes, *, unique_ind
 
 
 def default_fill(dtype: np.dtype):
-    """The value that stands for nothing: NaN, an extreme integer, True, or a key of ones."""
+    """The fill value for missing elements: NaN, an extreme integer, True, or a key of ones."""
     kind = letter(dtype)
     if kind in "fc":
         return float("nan")

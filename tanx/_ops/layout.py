@@ -221,7 +221,7 @@ def squeeze(array, dimensions):
 
 
 def expand_dims(array, dimensions):
-    """Insert dimensions of size 1, so that they stand at ``dimensions`` of the result.
+    """Insert dimensions of size 1, which are ``dimensions`` of the result.
 
     >>> lax.expand_dims(jnp.zeros(3), (0, 2)).shape
     (1, 3, 1)

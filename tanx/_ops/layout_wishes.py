@@ -35,7 +35,7 @@ def with_layout_constraint(x, layouts):
     """``x``, a pytree of arrays, with the wish that elements lie in memory as ``layouts`` say.
 
     ``layouts`` is a ``Layout``, or a pytree of them that is a prefix of ``x``. tanx keeps all
-    arrays in row-major order: the wish stands in the jaxpr, and values are what they are.
+    arrays in row-major order: the jaxpr records the request, and values are unchanged.
 
     >>> from tanx.experimental.layout import Layout, with_layout_constraint
     >>> with_layout_constraint(jnp.ones((2, 2)), Layout((1, 0))).shape

@@ -75,7 +75,7 @@ class Factorization(Primitive):
 
 
 def in_memory(name: str, x, swap: bool = False) -> tuple[list, build.Buffer]:
-    """An operand as a buffer, transposed if told, and the statements that fill it."""
+    """An operand as a buffer, optionally transposed, and the statements that fill it."""
     if isinstance(x, build.Buffer) and not swap:
         return [], x
     shape = (*x.shape[:-2], x.shape[-1], x.shape[-2]) if swap else x.shape
@@ -551,7 +551,7 @@ def triangular_solve(a, b, *, left_side: bool = False, lower: bool = False,
                      unit_diagonal: bool = False):
     """Solve ``x @ op(a) = b``, or ``op(a) @ x = b`` if ``left_side``, for triangular matrices.
 
-    ``op(a)`` is ``a``, transposed and conjugated as told; only one triangle of it is read, the
+    ``op(a)`` is ``a``, transposed and conjugated as requested; only one triangle of it is read, the
     lower one if ``lower``, and the diagonal counts as ones if ``unit_diagonal``. ``b`` may be a
     single vector for each matrix.
 

@@ -283,7 +283,7 @@ def ceil(x):
 
 
 def round(x, rounding_method=RoundingMethod.AWAY_FROM_ZERO):
-    """The nearest integer, as a floating-point number; halves go away from zero unless told.
+    """The nearest integer, as a floating-point number; by default, halves go away from zero.
 
     >>> lax.round(2.5), lax.round(2.5, lax.RoundingMethod.TO_NEAREST_EVEN)
     (Array(3., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))

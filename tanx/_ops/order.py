@@ -152,7 +152,7 @@ def _sort_integers(out: Buffer, x, lines: _Lines) -> list[Statement]:
 
 
 def _sort_floats(out: Buffer, x, lines: _Lines) -> list[Statement]:
-    """The bits of each number go along with its key, which may stand for several."""
+    """The bits of each number accompany its key, because several numbers may share a key."""
     bits = _key_bits(x.dtype)
     packing, raw = _Packing(bits, bits), _unsigned(bits)
 
@@ -211,7 +211,7 @@ def _fetch(into: Sequence[Buffer], operands: Sequence, lines: _Lines, position) 
 
 def _sorted(name: str, lines: _Lines, packing: _Packing, element: Element, distinct: bool = True,
             ) -> tuple[Element, list[Statement]]:
-    """What stands at a place of a line when lines are sorted, and the statements that sort them.
+    """The element at a position of a sorted line, and the statements that sort the lines.
 
     Elements of equal keys keep their order; where these are ``distinct``, that is the order of what
     is below the key, or is unknown.

@@ -80,7 +80,7 @@ def choice(x, window: Window, at, stays, carried=None) -> tuple:
 
 
 class SelectAndGatherAdd(Primitive):
-    """The elements of one array that stand where windows over another one select theirs."""
+    """The elements of one array at the positions that windows over another one select."""
 
     name = "select_and_gather_add"
     kind = Kind.REDUCTION

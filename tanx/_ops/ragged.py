@@ -302,7 +302,7 @@ def _transpose_sums(it: Layout, ct, x, y, sizes, of_lhs: bool, **params):
 
 
 def _places(it: Layout):
-    """Where batch, what is left of the left and of the right operand stand in the product."""
+    """Where batch, and the rest of the left and of the right operand, are in the product."""
     ends = np.cumsum([0, len(it.batch[0]), len(it.kept[0]), len(it.kept[1])])
     return [tuple(range(a, b)) for a, b in zip(ends, ends[1:])]
 

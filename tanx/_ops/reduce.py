@@ -351,11 +351,11 @@ def staged_combiner(function: str, computation, tree, types) -> ClosedJaxpr:
 
 _COMBINERS = {add: "add", mul: "mul", magnitude.max: "max", magnitude.min: "min",
               bitwise_and: "and", bitwise_or: "or", bitwise_xor: "xor"}
-"""The reducers that functions of ``tanx.lax`` stand for."""
+"""The reducers of functions of ``tanx.lax``."""
 
 
 def named_combiner(computation, dtype, init) -> str | None:
-    """The reducer that a function of ``tanx.lax`` stands for when it starts from its identity."""
+    """The reducer of a function of ``tanx.lax`` that starts from its identity."""
     name = _COMBINERS.get(getattr(computation, "__wrapped__", computation))
     value = init.concrete() if isinstance(init, Tracer) else init
     if name is None or value is None or typeof(value).shape:

@@ -38,7 +38,7 @@ from .slicing import concatenate, slice
 __all__ = ["NDIndexer", "added", "indexers_of", "part_type", "read", "written"]
 
 _INDEX = np.dtype(np.int32)
-_ALL = object()  # stands for dimensions that an ellipsis leaves out
+_ALL = object()  # dimensions that an ellipsis covers
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

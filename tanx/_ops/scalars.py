@@ -183,7 +183,7 @@ def _lower_flow(eqn: JaxprEqn, operands: list[build.Operand]) -> Sequence:
 
 
 def _flow_of_scalars(eqn: JaxprEqn) -> Flow:
-    """The loop or branches that an equation stands for, where all its operands are scalars."""
+    """The loop or branches of an equation, if all its operands are scalars."""
     flow = eqn.primitive.flow(eqn.params)
     if flow is None or any(v.aval.shape for v in (*eqn.invars, *eqn.outvars)):
         raise _cannot_stand(eqn)

@@ -1,7 +1,7 @@
 """Ways to write ``taylor`` rules: recurrences for the coefficients of a Taylor series.
 
 The series of an operand is the list of its coefficients after the first, which is its value: those
-of ``t, t**2, ..., t**K`` in ``x(t)``. ``zero_series`` stands for an operand that does not
+of ``t, t**2, ..., t**K`` in ``x(t)``. ``zero_series`` is the series of an operand that does not
 depend on ``t``. A rule gets the values and the series of all operands, and gives the value and the
 series of the result.
 

@@ -1,7 +1,7 @@
 """Formulas written once, for NumPy's arrays (``eval``) and for expressions (``lower``).
 
 A function of a primitive that takes steps of its own, as a series that goes on until it has
-settled, needs both rules to say the same. What stands here takes either kind of operands.
+settled, needs both rules to say the same. The functions here take either kind of operands.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Profiles of memory for pprof: what is alive, by the lines that made it.
 
-There are two kinds of samples, told apart by the label ``kind``: ``buffer`` for the data of arrays,
-and ``executable`` for compiled code. Arrays that share their data count once.
+There are two kinds of samples, by the label ``kind``: ``buffer`` for the data of arrays, and
+``executable`` for compiled code. Arrays that share their data count once.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _executables() -> Iterator[tuple[tuple[str, str, Places], int]]:
 
 
 class _Table:
-    """A profile while it is written: texts, functions and lines are told once, by number."""
+    """A profile being written: strings, functions and lines are stored once, by number."""
 
     def __init__(self) -> None:
         self.texts: dict[str, int] = {"": 0}

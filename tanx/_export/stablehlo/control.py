@@ -119,7 +119,7 @@ def _choice(block: Block, branches: Sequence, operands: Sequence[Value]) -> list
 @rule("composite")
 def _composite(block: Block, outs: list[Type], *operands: Value, call_jaxpr, name: str,
                version: int, attributes):
-    """An operation of the user's own, with the function that it stands for."""
+    """A user-defined operation, with the function that defines it."""
     facts = [f"decomposition = @{block.module.function(call_jaxpr, name)}"]
     given = {key: tree.unflatten(leaves) for key, leaves, tree in attributes}
     shown = [f"{key} = {attribute(value)}" for key, value in sorted(given.items())

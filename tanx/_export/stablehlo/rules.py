@@ -4,7 +4,7 @@ A primitive becomes operations in one of five ways, of which the first that fits
 
 1. by its ``rule``, which writes operations;
 2. by its ``expansion``, a function of other primitives that does the same;
-3. as the loop or the branches that it says it stands for (``Primitive.flow``);
+3. as the loop or the branches that ``Primitive.flow`` describes;
 4. as the function that it says it calls (``Primitive.body``), in place of the call;
 5. element by element: by its ``lower``, which the compiler reads as well (``elementwise.py``).
 

@@ -49,7 +49,7 @@ def _keys(block: Block, a: Value, b: Value) -> list[tuple[Value, Value]]:
 
 
 def _canonical(block: Block, x: Value) -> Value:
-    """The number that stands for all that sort alike: zeros of both signs, and every NaN."""
+    """The number that represents all that sort alike: zeros of both signs, and every NaN."""
     zero, nan = block.constant(0, x.type), block.constant(np.nan, x.type)
     x = block.select(block.compare("EQ", x, zero), zero, x)
     return block.select(block.compare("NE", x, x), nan, x)

@@ -77,7 +77,7 @@ def symbol(name: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text as it may stand between quotation marks."""
+    """Text escaped for quotation marks."""
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 

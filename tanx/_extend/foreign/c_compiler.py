@@ -31,7 +31,7 @@ _lock = new_lock()
 
 
 def library_of(source: str, flags: Sequence[str] = ()) -> tuple[str, ctypes.CDLL]:
-    """The library that some text compiles to, and a key that stands for the text."""
+    """The library that some text compiles to, and a key that identifies the text."""
     if _CUDA.search(source):
         raise NotImplementedError(explain(
             "tanx.extend.c_function", "this is source for a GPU, and there is no GPU backend yet.",

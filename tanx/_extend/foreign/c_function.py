@@ -341,7 +341,7 @@ def _from_pointer(function: Any, in_types, out_types, name: str | None, returns:
 
 
 class _Key:
-    """What stands for a function that another process may have elsewhere, or not at all."""
+    """A placeholder for a function that another process may have elsewhere, or not at all."""
 
     def __repr__(self) -> str:
         return f"_Key({id(self):#x})"

@@ -136,7 +136,7 @@ def described(name: str, key: Any, in_types: Sequence[Any], out_types: Sequence[
 
 
 class Declared(NamedTuple):
-    """A parameter, or what is returned, as it stands in C."""
+    """A parameter, or what is returned, as written in C."""
 
     dtype: str | None
     pointers: int
@@ -179,7 +179,7 @@ def declared(source: str, name: str | None = None) -> Declaration:
 
 
 def _heads(source: str) -> list[str]:
-    """What stands in front of the braces at the top level of the source."""
+    """The text before the braces at the top level of the source."""
     text = _ATTRIBUTE.sub(" ", _BLANKED.sub(" ", source))
     heads, depth, start = [], 0, 0
     for match in re.finditer(r"[{};]", text):
