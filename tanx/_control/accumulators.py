@@ -18,7 +18,7 @@ __all__ = ["GradAccum", "NullAccum", "RefAccum", "ValAccum", "backward_logs", "l
 
 
 class GradAccum:
-    """Takes the cotangents of one value, as many as there are."""
+    """Receives the cotangents of one value, any number of them."""
 
     def accum(self, x) -> None:
         """Add a cotangent."""
@@ -74,7 +74,7 @@ class NullAccum(GradAccum):
 
 
 class RefAccum(GradAccum):
-    """Adds cotangents to a reference, which is made where none is given.
+    """Adds cotangents to a reference, which is created if none is given.
 
     >>> total = RefAccum(tanx.typeof(jnp.ones(2)))
     >>> total.accum(jnp.ones(2))
@@ -104,7 +104,7 @@ class RefAccum(GradAccum):
 
 
 class _Pass(threading.local):
-    """The backward pass that runs in this thread: what was logged, and the trace it runs in."""
+    """The backward pass that runs in this thread: its logs, and the trace it runs in."""
 
     logs: dict[str, Any] | None = None
     wanted = False
@@ -116,7 +116,7 @@ _running = _Pass()
 
 @contextmanager
 def backward_logs(wanted: bool = False) -> Iterator[dict[str, Any]]:
-    """A block that is one backward pass; what rules log in it comes into the dict."""
+    """A block that is one backward pass; what rules log in it goes into the dict."""
     outer = _running.logs, _running.wanted, _running.trace
     _running.logs, _running.wanted, _running.trace = {}, wanted, context.trace
     try:
@@ -126,7 +126,7 @@ def backward_logs(wanted: bool = False) -> Iterator[dict[str, Any]]:
 
 
 def log(logs: dict[str, Any] | None) -> None:
-    """Log values out of the backward pass that runs; each name once."""
+    """Log values of the running backward pass; each name once."""
     if logs is None or _running.logs is None:
         return
     if not isinstance(logs, dict):

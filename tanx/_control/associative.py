@@ -27,7 +27,7 @@ def associative_scan(fn: Callable, elems, reverse: bool = False, axis: int = 0):
     """Combine elements along an axis from the first up to each, with an associative ``fn``.
 
     ``fn(a, b)`` combines two pytrees of arrays of the structure of ``elems``, element by element
-    along ``axis``. As it is associative, neighbours may be combined at once: there are about
+    along ``axis``. Because it is associative, neighbours are combined in parallel: there are about
     ``2 * log2(n)`` calls, on arrays of half the length, a quarter, and so on.
 
     >>> associative_scan(jnp.multiply, jnp.arange(1, 6))
@@ -58,7 +58,7 @@ def associative_scan(fn: Callable, elems, reverse: bool = False, axis: int = 0):
 
 
 def _prefixes(combine: Callable, elems: list, axis: int) -> list:
-    """Combine pairs of neighbours, solve that problem of half the size, and fill in the rest."""
+    """Combine pairs of neighbours, solve the problem of half the size, and fill in the rest."""
     n = elems[0].shape[axis]
     if n < 2:
         return elems

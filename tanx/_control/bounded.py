@@ -17,12 +17,12 @@ __all__ = ["bounded_while_loop"]
 
 
 def bounded_while_loop(cond_fun: Callable, body_fun: Callable, init_val, *, max_steps: int):
-    """As :func:`while_loop`, but stop after ``max_steps`` steps in any case.
+    """As :func:`while_loop`, but stop after at most ``max_steps`` steps.
 
-    With the limit known beforehand, reverse mode writes down what it needs during the loop and
-    repeats no step; the memory for it is that of ``max_steps`` steps. :func:`while_loop` has no
-    limit and takes memory as it goes; in compiled programs it takes little instead, and in reverse
-    runs its steps once or twice more.
+    Because the limit is known, reverse mode stores what it needs during the loop and repeats no
+    step; the memory for it is that of ``max_steps`` steps. :func:`while_loop` has no limit and
+    allocates memory as it runs; in compiled programs it needs little memory instead, and reverse
+    mode runs its steps once or twice more.
 
     >>> lax.bounded_while_loop(lambda x: x < 100, lambda x: 2 * x, 1, max_steps=20)
     Array(128, dtype=int32, weak_type=True)
@@ -51,7 +51,7 @@ def bounded_while_loop(cond_fun: Callable, body_fun: Callable, init_val, *, max_
         return lambda carry: scan(one, carry, length=count)[0]
 
     one = unless_done(lambda carry: jaxpr_as_fun(body.closed)(*body.captured, *carry))
-    # Steps go in blocks: once the condition is false, only blocks are counted to the end.
+    # Steps are grouped in blocks: once the condition is false, only blocks are counted to the end.
     block = max(1, math.isqrt(limit))
     carry, _ = scan(unless_done(steps(block)), leaves, length=limit // block)
     carry, _ = scan(unless_done(steps(limit % block)), carry, length=1)

@@ -1,8 +1,8 @@
 """``tanx.debug.breakpoint``: a prompt in the middle of a transformed or compiled function.
 
-When the function is traced, the frames of the user's code are noted, with all that their variables
-hold; traced values among it become operands of a callback. When the callback runs, it shows them
-with their data.
+When the function is traced, the frames of the user's code are recorded, with the values of their
+variables; traced values among them become operands of a callback. When the callback runs, it shows
+them with their data.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Frame:
     names: dict[str, Any]  # of its module
 
     def source(self, around: int = 6) -> str:
-        """The lines about the one that is running, which has an arrow."""
+        """The lines around the current one, which has an arrow."""
         shown = []
         for n in range(max(1, self.line - around), self.line + around + 1):
             text = linecache.getline(self.file, n).rstrip()
@@ -56,7 +56,7 @@ class Prompt(cmd.Cmd):
         self.frames, self.position = frames, 0
 
     def run(self) -> None:
-        """Ask for commands, until one says to go on."""
+        """Read commands, until one continues the program."""
         self.say("Stopped in a function of tanx; help lists the commands.")
         self.do_list("")
         self.cmdloop()
@@ -91,7 +91,7 @@ class Prompt(cmd.Cmd):
         self.show(arg, pprint.pformat)
 
     def do_list(self, arg: str) -> None:
-        """list: the lines about the one that is running."""
+        """list: the lines around the current one."""
         self.say(self.frames[self.position].source())
 
     def do_locals(self, arg: str) -> None:
@@ -122,7 +122,7 @@ class Prompt(cmd.Cmd):
                      f"     {linecache.getline(frame.file, frame.line).strip()}")
 
     def do_continue(self, arg: str) -> bool:
-        """continue: go on with the program."""
+        """continue: continue the program."""
         return True
 
     def do_quit(self, arg: str) -> None:

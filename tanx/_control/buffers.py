@@ -99,7 +99,7 @@ class BufferCallback(PureCallback):
 
 
 class _Filling:
-    """The function as programs call it: takes arrays, has results filled in, returns them."""
+    """The function as programs call it: takes arrays, fills results, returns them."""
 
     def __init__(self, callback: Callable, in_tree, out_tree, avals: Sequence[ShapedArray],
                  aliases: Sequence[tuple[int, int]]):
@@ -130,10 +130,10 @@ def buffer_callback(callback: Callable[..., None], result_shape_dtypes: Any, *,
                     has_side_effect: bool = False, vmap_method: str | None = None,
                     input_output_aliases: Mapping[int, int] | None = None,
                     command_buffer_compatible: bool = False) -> Callable:
-    """A function that has Python fill its results in: ``callback(context, results, *args)``.
+    """A function whose results Python fills: ``callback(context, results, *args)``.
 
     Arguments and results are :class:`Buffer`; those of results can be written to, and are zeros
-    before, or what the argument has that ``input_output_aliases`` maps to them. The other
+    before, or the contents of the argument that ``input_output_aliases`` maps to them. The other
     parameters are those of :func:`tanx.pure_callback`.
 
     >>> from tanx.experimental.buffer_callback import buffer_callback
@@ -165,7 +165,7 @@ def buffer_callback(callback: Callable[..., None], result_shape_dtypes: Any, *,
 
 
 def _check_alias(source: int, target: int, types: Sequence, avals: Sequence[ShapedArray]) -> None:
-    """An alias is between an argument and a result of one shape and dtype."""
+    """Check that an alias is between an argument and a result of one shape and dtype."""
     pair = f"input_output_aliases: {{{source}: {target}}}"
     for index, count, what in ((source, len(types), "argument"), (target, len(avals), "result")):
         if not 0 <= index < count:

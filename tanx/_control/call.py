@@ -1,7 +1,7 @@
 """Calls: primitives whose body is one jaxpr, and ``jit`` inside other functions.
 
-:class:`Call` holds what every call shares. Each transformation of a call is a call of the
-transformed body, made once for each body and remembered.
+:class:`Call` has what all calls share. Each transformation of a call is a call of the transformed
+body, made once for each body and cached.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Call(RunsFunctions):
     multiple_results = True
 
     def bind(self, *args, **params):
-        # What a user's rule in a transformed body closes over is an operand.
+        # Values that a user's rule in a transformed body closes over are operands.
         params["jaxpr"], captured = captured_by(params["jaxpr"])
         return super().bind(*captured, *args, **params)
 
@@ -123,11 +123,12 @@ class Call(RunsFunctions):
     lower = never("the compiler gives calls their own function or inlines them")
 
     def for_operands(self, params: dict, more: tuple[bool, ...] = ()) -> dict:
-        """Parameters fit for a transformed body, whose operands differ."""
+        """Parameters for a transformed body, whose operands differ."""
         return params
 
     def dce(self, used_outs, eqn):
-        """Drop the parts of the body behind unused results; also the operands it then needs not."""
+        """Drop the parts of the body behind unused results, and operands that it then does not
+        need."""
         body, used_ins = dce_closed(eqn.params["jaxpr"], used_outs)
         if body is eqn.params["jaxpr"]:
             return used_ins, eqn
@@ -153,7 +154,7 @@ class Jit(Call):
 
     def written(self, params):
         flags = {key: value for key, value in params.items()
-                 if key not in ("jaxpr", "name") and value}  # others are as by default
+                 if key not in ("jaxpr", "name") and value}  # others have their defaults
         return self.name, {"jaxpr": params["jaxpr"], "name": Name(params["name"]), **flags}
 
     def restored(self, params):
@@ -175,7 +176,7 @@ class Jit(Call):
         return has_tapes(params["jaxpr"])
 
     def partial_eval(self, trace, args, params):
-        """As one call where possible; in stretches where loops between them write tapes."""
+        """As one call if possible; in several if loops between them write tapes."""
         parts = None
         if known_now(trace, args):
             unknown = tuple(trace.unknown(x) for x in args)
@@ -198,7 +199,7 @@ def as_unit(closed: ClosedJaxpr, name: str) -> ClosedJaxpr:
 
 
 def known_now(trace, args: Sequence) -> bool:
-    """Whether operands that a partial evaluation takes for known are numbers, of all lanes."""
+    """Whether operands that a partial evaluation treats as known are numbers, of all lanes."""
     return not trace.below.staging and all(
         trace.unknown(x) or data_of(x) is not None for x in args)
 
@@ -210,7 +211,7 @@ def has_tapes(closed: ClosedJaxpr) -> bool:
 
 @cached_by_jaxpr
 def _in_stretches(closed: ClosedJaxpr, unknown: tuple[bool, ...], name: str) -> ClosedJaxpr | None:
-    """The same function as calls of stretches, and the equations between that write tapes.
+    """The same function as calls, and the equations between them that write tapes.
 
     Only equations that depend on unknown operands count; None if there are no such equations.
     """

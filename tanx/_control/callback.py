@@ -1,8 +1,8 @@
 """Calls of Python functions from compiled code: for values, for effects, for looking inside.
 
-Four primitives hand arrays to a function of the user's: ``pure_callback`` for its results alone,
-``io_callback`` for what it does to the world, ``debug_callback`` and ``debug_print`` for the eyes
-of the programmer. What a function promised to return is checked each time it returns.
+Four primitives pass arrays to a user's function: ``pure_callback`` for its results alone,
+``io_callback`` for its side effects, ``debug_callback`` and ``debug_print`` for debugging. The
+types that a function promised to return are checked each time it returns.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def debug_effect(ordered: bool) -> Effect:
 
 
 class FlatCallback:
-    """A function of pytrees as one of their leaves; the tree of its result is what it promised.
+    """A function of pytrees as one of their leaves; the tree of its result is the declared one.
 
-    ``out_tree`` is None if the result does not matter. ``keys`` has the generator of each leaf
-    that is a random key, and None for others.
+    ``out_tree`` is None if the result does not matter. ``keys`` has the generator of each leaf that
+    is a random key, and None for others.
     """
 
     __slots__ = ("__weakref__", "callback_func", "in_tree", "keys", "name", "out_tree")
@@ -90,7 +90,7 @@ class FlatCallback:
         if self.out_tree is None:
             return []
         outs, tree = tree_util.tree_flatten(result)
-        if len(outs) != self.out_tree.num_leaves:  # a list in place of a tuple does no harm
+        if len(outs) != self.out_tree.num_leaves:  # a list in place of a tuple is harmless
             raise JaxRuntimeError(explain(
                 self.name, "the callback returned a structure other than the declared one.",
                 f"promised: {self.out_tree}", f"returned: {tree}"))
@@ -106,7 +106,7 @@ def _left_debugger(error: Exception) -> bool:
 
 
 def words_of_keys(leaves: Sequence[Any]) -> tuple[list, tuple]:
-    """Operands that NumPy knows: random keys as their words; and for those, their generators."""
+    """Operands that NumPy supports: random keys as their words; and for those, their generators."""
     if not any(dtypes.is_extended(typeof(x).dtype) for x in leaves):
         return list(leaves), ()
     from .._ops.rng import generator_of, random_unwrap  # late: few programs pass keys
@@ -116,7 +116,7 @@ def words_of_keys(leaves: Sequence[Any]) -> tuple[list, tuple]:
 
 
 class HostCall:
-    """A function of arrays as programs call it: whatever it gives is of the promised types.
+    """A function of arrays as programs call it: its results always have the declared types.
 
     Operands are not copied; their memory must not be written to later.
     """
@@ -230,7 +230,7 @@ class PureCallback(Callback):
 
 
 class IOCallback(Callback):
-    """Calls a Python function for what it does; exactly once each time it is reached."""
+    """Calls a Python function for its side effects; exactly once each time it is reached."""
 
     name = "io_callback"
 
@@ -257,7 +257,7 @@ class IOCallback(Callback):
 
 
 class _Shows(Callback):
-    """Shows values to the programmer: derivatives pass it by, and each element is shown."""
+    """Shows values to the programmer: derivatives ignore it, and each element is shown."""
 
     def jvp(self, primals, tangents, **params):
         return self.bind(*primals, **params), []
@@ -267,12 +267,12 @@ class _Shows(Callback):
 
 
 class DebugCallback(_Shows):
-    """Calls a Python function that looks at values."""
+    """Calls a Python function that inspects values."""
 
     name = "debug_callback"
 
     def eval(self, *args, **params):
-        """Outside of compiled code, errors of the callback are its own."""
+        """Outside of compiled code, errors of the callback are raised unchanged."""
         try:
             return super().eval(*args, **params)
         except JaxRuntimeError as error:
@@ -293,7 +293,7 @@ class DebugPrint(_Shows):
     name = "debug_print"
 
     def eval(self, *args, **params):
-        """Outside of compiled code there are arrays, which know what buffers do not."""
+        """Outside of compiled code there are arrays, which know more than buffers do."""
         for x in args:
             if isinstance(x, Tracer):
                 raise leaked(x)
@@ -359,7 +359,7 @@ def in_turn(primitive: Primitive, args, dims, params, looped: bool = False,
             ) -> tuple[list, list[int]]:
     """Call once for each element of a batch, in the order of elements.
 
-    Where equations are recorded, many calls are a loop; any number is if ``looped`` asks for it.
+    Where equations are recorded, many calls become a loop; any number does if ``looped``.
     """
     size = _batch_size(args, dims)
     lane_types = [typeof(x) if d is None else typeof(x).update(
@@ -431,10 +431,10 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
 
 def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
                 sharding=None, ordered: bool = False, **kwargs: Any):
-    """Call a Python function that does something, from compiled code too.
+    """Call a Python function for its side effects, from compiled code too.
 
-    As :func:`tanx.pure_callback`, but each call happens exactly once, whether or not anybody reads
-    the results; ``result_shape_dtypes`` may be None. ``ordered`` calls happen in program order.
+    As :func:`tanx.pure_callback`, but each call happens exactly once, whether or not the results
+    are read; ``result_shape_dtypes`` may be None. ``ordered`` calls happen in program order.
 
     >>> seen = []
     >>> tanx.jit(lambda x: io_callback(lambda y: seen.append(float(y)), None, x + 1))(1.0)

@@ -1,8 +1,8 @@
 """Bodies of loops: staging them, and the carry that goes round.
 
-A body is staged on flat arguments into a jaxpr without constants: what the function closes over,
-traced or not, comes first among its arguments. The carry must come back with the structure and the
-types it had; an initial Python number takes the type that the body computes from it.
+A body is staged on flat arguments into a jaxpr without constants: values that the function closes
+over, traced or not, come first among its arguments. The carry must be returned with the structure
+and the types it had; an initial Python number takes the type that the body computes from it.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ class Body(NamedTuple):
 
 
 def apply(fun: Callable, *args):
-    """The plainest way to run a body."""
+    """Run a body directly."""
     return fun(*args)
 
 
 def stage_body(function: str, fun: Callable, args: tuple, run: Callable = apply) -> Body:
     """Stage ``run(fun, *args)``, where the leaves of ``args`` are types.
 
-    ``run`` is a function of a module, not a closure: what was staged of ``fun`` is remembered by
-    it, for as long as ``fun`` lives, unless it closes over traced values. Of callable objects and
-    methods, it is so only if every change of what they have read would be seen.
+    ``run`` is a function of a module, not a closure: the result for ``fun`` is cached under it, for
+    as long as ``fun`` lives, unless it closes over traced values. For callable objects and methods,
+    it is cached only if every change of what they have read would be noticed.
     """
     avals, in_tree = tree_util.tree_flatten(args)
     key = (function, run, in_tree, tuple(avals), trace_key(), tuple(axis_sizes().items()))
@@ -87,7 +87,7 @@ def stage_body(function: str, fun: Callable, args: tuple, run: Callable = apply)
 
 
 def unshared(tree):
-    """A carry for a loop that Python runs: no part of it is memory that the body might change."""
+    """A carry for a loop that Python runs: no part of it is memory that the body could change."""
     return tree_util.tree_map(lambda x: as_array(x) if isinstance(x, np.ndarray) else x, tree)
 
 
@@ -95,9 +95,9 @@ def settled(leaves: Sequence[Any], trace: Callable[[list[ShapedArray]], tuple[An
             ) -> tuple[list[Any], Any]:
     """The initial carry, and the result of ``trace`` on its types.
 
-    ``trace`` gives, for the types of the carry, something staged and the types that come back.
-    Where a weak type comes back as another, the carry starts with the type that both promote to;
-    that may change others, so this is repeated until nothing changes.
+    ``trace`` returns, for the types of the carry, something staged and the types that the body
+    returns. If a weak type is returned as another, the carry starts with the type that both promote
+    to; that may change others, so this is repeated until nothing changes.
     """
     leaves = list(leaves)
     while True:
@@ -110,7 +110,7 @@ def settled(leaves: Sequence[Any], trace: Callable[[list[ShapedArray]], tuple[An
 
 
 def _promoted(start: ShapedArray, end: ShapedArray):
-    """The dtype to start with in place of that of ``start``; None if that serves."""
+    """The initial dtype in place of that of ``start``; None if that is right."""
     if not start.weak_type or end.is_high or start.shape != end.shape or start.dtype == end.dtype:
         return None
     dtype = dtypes.result_type(start, end)

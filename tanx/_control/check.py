@@ -46,7 +46,7 @@ class FailedCheckError(JaxException):
 
 
 class NaNError(JaxException):
-    """An operation made a NaN."""
+    """An operation produced a NaN."""
 
 
 class DivisionByZeroError(JaxException):
@@ -142,7 +142,7 @@ class Error:
 
     @classmethod
     def tree_unflatten(cls, sites, leaves) -> Error:
-        """The error of a structure and arrays."""
+        """The error from a structure and arrays."""
         code, *payload = leaves
         return cls(code, payload, sites)
 
@@ -157,7 +157,7 @@ init_error = Error(np.int32(0))
 
 
 class CheckEffect(Effect):
-    """The equation may find an error."""
+    """The equation may report an error."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)
@@ -170,7 +170,7 @@ class CheckEffect(Effect):
 
 
 class Check(Primitive):
-    """Finds an error if its first operand is true; the second says which of its sites."""
+    """Reports an error if its first operand is true; the second says which of its sites."""
 
     name = "check"
     kind = Kind.CALL
@@ -197,7 +197,7 @@ class Check(Primitive):
     transpose = never("a check has no results")
 
     def batch(self, args, dims, **params):
-        """Of a batch, the first element counts for which the check fails."""
+        """In a batch, the first element for which the check fails counts."""
         failed, first = args[0], as_array(np.int32(0))
         if next(typeof(x).shape[n] for x, n in zip(args, dims) if n is not None) == 0:
             return [], []
@@ -265,7 +265,7 @@ def debug_check(pred, msg: str, *fmt_args, **fmt_kwargs) -> None:
 
 
 def check_error(error: Error) -> None:
-    """Let an error be one of the surrounding function: raised, or found by ``checkify`` around.
+    """Make an error one of the surrounding function: raised, or found by ``checkify`` around it.
 
     >>> from tanx.experimental import checkify
     >>> error, _ = checkify.checkify(lambda x: checkify.check(x > 0, "below zero"))(1.0)

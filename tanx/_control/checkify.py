@@ -1,9 +1,9 @@
 """``checkify``: a function that returns, beside its results, the first error it met.
 
-The function is staged, and its equations run again with a *state* beside: the number of the check
-that failed first, and values for its message. What loops, branches and calls contain is transformed
-in the same way; the state is one more thing that they carry. The checks are those of the user, and
-automatic ones: of NaN, of divisors, of indices.
+The function is staged, and its equations run again with a *state*: the number of the check that
+failed first, and values for its message. Loops, branches and calls are transformed in the same way;
+the state is another value that they carry. The checks are those of the user, and automatic ones: of
+NaN, of divisors, of indices.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _KEEPS_NAN = frozenset((
 
 
 class Found(NamedTuple):
-    """A check of an equation: whether it failed, what tells of it, and values for that."""
+    """A check of an equation: whether it failed, its site, and values for the message."""
 
     failed: Any
     site: Site
@@ -177,7 +177,7 @@ def _where(eqn: JaxprEqn) -> str:
 
 
 def _bodies(eqn: JaxprEqn) -> list[Jaxpr]:
-    """The jaxprs that an equation runs, where errors may occur."""
+    """The jaxprs that an equation runs, in which errors may occur."""
     primitive, params = eqn.primitive, eqn.params
     called = primitive.called(params) if primitive.flow(params) is None else None
     return list(jaxprs_in_params(params)) if called is None else [called.jaxpr]
@@ -201,7 +201,7 @@ class State(NamedTuple):
     values: dict[int, tuple]  # by the number of the slot
 
     def after(self, slot: Slot, failed, code, payload: Sequence) -> State:
-        """The state behind a check: the first error stays."""
+        """The state after a check: the first error stays."""
         new = bitwise_and(failed, eq(self.code, np.int32(0)))
         old = self.values.get(slot.number)
         kept = tuple(stop_gradient(x) for x in payload)
@@ -215,7 +215,7 @@ def _chosen(condition, x, y):
 
 
 class Checker:
-    """One run of ``checkify``: which errors are looked for, and where they may occur."""
+    """One run of ``checkify``: which errors are checked for, and where they may occur."""
 
     def __init__(self, enabled: frozenset[ErrorCategory]):
         self.enabled = enabled
@@ -282,7 +282,7 @@ class Checker:
 
     def run(self, jaxpr: Jaxpr, consts: Sequence, args: Sequence, state: State,
             ) -> tuple[list, State]:
-        """The results of a jaxpr, and the state behind it."""
+        """The results of a jaxpr, and the state after it."""
         values: dict[Any, Any] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*consts, *args),
                                           strict=True))
 
@@ -339,12 +339,12 @@ class Checker:
             raise NotImplementedError(explain(
                 "tanx.experimental.checkify.checkify", "there are checks inside of a function that "
                 "this primitive calls, which it cannot look into.", f"primitive: {name}"))
-        else:  # what goes wrong by itself is found behind it
+        else:  # automatic errors are found after it
             return list(eqn.primitive.bind(*operands, **eqn.params)), state
         return outs, self.state(leaves, slots, state)
 
     def custom(self, eqn: JaxprEqn, operands: list, state: State) -> tuple[list, State]:
-        """A call with derivatives of its own gives the values; errors are found in its body."""
+        """A call with its own derivatives computes the values; errors are found in its body."""
         body: ClosedJaxpr = eqn.params["call_jaxpr"]
         outs = eqn.primitive.bind(*operands, **{**eqn.params, "call_jaxpr": _unchecked(body)})
         shown = [e for e in body.eqns if e.outvars or e.primitive is check_p]
@@ -356,7 +356,7 @@ class Checker:
 
     def with_state(self, flow: Flow, operands: list, leaves: list,
                    slots: Sequence[Slot]) -> tuple[Flow, list]:
-        """Control flow that takes a state along, and its operands; the state comes out first."""
+        """Control flow that carries a state, and its operands; the state is the first result."""
         match flow:
             case ForLoop():
                 constants, rest = _split(operands, flow.constants)
@@ -372,7 +372,7 @@ class Checker:
 
     def while_with_state(self, flow: WhileLoop, operands: list, leaves: list,
                          slots: Sequence[Slot]) -> tuple[Flow, list]:
-        """The condition is asked once more to find its errors, before each step."""
+        """Evaluate the condition once more to find its errors, before each step."""
         asked, consts, carry = flow.split(operands)
         width, tests = len(leaves), len(asked)
         tested = self.body(flow.condition, slots)
@@ -400,7 +400,8 @@ class Checker:
     # -- bodies ------------------------------------------------------------------------------------
 
     def body(self, closed: ClosedJaxpr, slots: Sequence[Slot], first: int = 0) -> ClosedJaxpr:
-        """A body that takes a state behind its first operands, and gives one before its results."""
+        """A body that takes a state after its first operands, and returns one before its
+        results."""
         avals = [_FLAG, *(a for slot in slots for a in slot.avals)]
 
         def fun(*args):
@@ -416,14 +417,14 @@ class Checker:
         return ClosedJaxpr(jaxpr, consts)
 
     def leaves(self, state: State, slots: Sequence[Slot]) -> list:
-        """A state as arrays; of checks that have left nothing yet, zeros."""
+        """A state as arrays; zeros for checks that have left no values yet."""
         found = [convert_element_type(state.code, np.int32)]
         for slot in slots:
             found += state.values.get(slot.number) or [_zeros(a) for a in slot.avals]
         return found
 
     def state(self, leaves: Sequence, slots: Sequence[Slot], before: State) -> State:
-        """The state that arrays are."""
+        """The state from arrays."""
         code, *rest = leaves
         values = dict(before.values)
         for slot in slots:
@@ -449,7 +450,7 @@ _NOWHERE = Site(FailedCheckError, lambda: "an error that nothing looks for")
 
 
 def _zeros(aval: ShapedArray):
-    """Stands for a value of a check that has not failed: zeros, as words where it is keys."""
+    """A placeholder for a value of a check that has not failed: zeros, as words if it is a key."""
     if isinstance(aval.dtype, dtypes.KeyType):
         impl = aval.dtype.impl
         return random_wrap(full((*aval.shape, *impl.key_shape), np.uint32(0)), impl)
@@ -478,7 +479,7 @@ def _unchecked(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _passing(closed: ClosedJaxpr, first: int, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
-    """A body that takes more behind its first operands, and does not look at it."""
+    """A body that takes more operands after its first ones, and ignores them."""
     jaxpr = closed.jaxpr
     more = [Var(aval) for aval in avals]
     return ClosedJaxpr(jaxpr.replace(
@@ -486,12 +487,12 @@ def _passing(closed: ClosedJaxpr, first: int, avals: Sequence[ShapedArray]) -> C
 
 
 def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Callable:
-    """Make of a function one that returns the first error it met, and then its results.
+    """Turn a function into one that returns the first error, and then its results.
 
-    ``errors`` says what to look for: ``user_checks`` for calls of ``check``, ``nan_checks``,
-    ``div_checks`` and ``index_checks`` for what goes wrong by itself, and unions of them. Loops,
-    branches and calls are looked into. The function that comes out may be transformed like any
-    other; ``err.throw()`` raises the error outside of it.
+    ``errors`` says what to check: ``user_checks`` for calls of ``check``, ``nan_checks``,
+    ``div_checks`` and ``index_checks`` for automatic checks, and unions of them. Loops, branches
+    and calls are included. The resulting function may be transformed like any other;
+    ``err.throw()`` raises the error outside of it.
 
     >>> from tanx.experimental import checkify
     >>> f = checkify.checkify(lambda x, i: x[i] / 2, errors=checkify.index_checks)

@@ -23,8 +23,7 @@ __all__ = ["composite"]
 class Composite(RunsFunctions):
     """Runs its body; the name is for readers of the jaxpr.
 
-    Derivatives and batches are no longer the named operation, so they are those of
-    the body.
+    Derivatives and batches are no longer the named operation, so they are those of the body.
     """
 
     name = "composite"
@@ -47,7 +46,7 @@ class Composite(RunsFunctions):
         return eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *args)
 
     def written(self, params):
-        """A plain call, for attributes may be any objects."""
+        """A plain call, because attributes may be any objects."""
         return "jit", {"jaxpr": params["call_jaxpr"], "name": Name(params["name"])}
 
     @expansion

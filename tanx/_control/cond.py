@@ -1,7 +1,7 @@
 """``cond`` and ``switch``: one of several functions runs, chosen by a value.
 
-All branches take the same operands and give results of the same types. Each transformation of a
-branch keeps the signatures of all branches equal: an input or output of one is one of all.
+All branches take the same operands and return results of the same types. Each transformation keeps
+the signatures of all branches equal: an input or output of one is an input or output of all.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Branches = tuple[ClosedJaxpr, ...]
 
 
 def _alike(transform: Callable, branches: Branches, *key) -> tuple[Branches, list]:
-    """Every branch transformed, with the results that any of them has; where those are."""
+    """Every branch transformed, with the results that any of them has; and which those are."""
     found = [transform(branch, *key)[1] for branch in branches]
     wanted = tuple(any(f is not None and f is not False for f in each) for each in zip(*found))
     done = [transform(branch, *key, wanted) for branch in branches]
@@ -62,7 +62,7 @@ def _alike(transform: Callable, branches: Branches, *key) -> tuple[Branches, lis
 
 
 class Cond(RunsFunctions):
-    """Runs the branch that the first operand counts to on the other operands."""
+    """Runs one of the branches, whose number is the first operand, on the other operands."""
 
     name = "cond"
     kind = Kind.CALL
@@ -153,7 +153,7 @@ class Cond(RunsFunctions):
                         else Zero(x.aval.to_tangent()) for x, is_linear in zip(args, linear))]
 
     def batch_axis(self, axis, args, dims, *, branches: Branches):
-        """One choice for the batch where all lanes choose the same, else one a lane."""
+        """One choice for the batch if all lanes choose the same, otherwise one per lane."""
         if dims[0] is None:
             bodies, out_dims = _alike(batched_body, branches, axis, tuple(dims[1:]))
             return self.bind(*args, branches=bodies), out_dims
@@ -184,7 +184,7 @@ cond_p = Cond()
 
 def _with_more(branch: ClosedJaxpr, found: Sequence[tuple[ClosedJaxpr, list]],
                position: int) -> ClosedJaxpr:
-    """A branch with arguments for what each branch captures; it has those of its own already."""
+    """A branch with arguments for the values that each branch captures."""
     own = len(found[position][1])
     given = branch.jaxpr.invars
     invars = [v for i, (_, captured) in enumerate(found)
@@ -193,15 +193,15 @@ def _with_more(branch: ClosedJaxpr, found: Sequence[tuple[ClosedJaxpr, list]],
 
 
 def _concrete(index):
-    """An index that is known, and the same for all lanes; else None."""
+    """An index that is known, and the same for all lanes; otherwise None."""
     return index.concrete() if isinstance(index, Tracer) else index
 
 
 def _joined(branches: Branches) -> list[ShapedArray]:
-    """The types of results: those of the first branch, which decides what is weak as in JAX.
+    """The types of results: those of the first branch, which decides weakness as in JAX.
 
-    Of ``cond`` that is ``false_fun``. Under strict promotion programs depend on it: a check that
-    either raises from a callback, whose results are never weak, or gives back its operand.
+    For ``cond`` that is ``false_fun``. Under strict promotion programs depend on it: a check that
+    either raises from a callback, whose results are never weak, or returns its operand.
     """
     return list(branches[0].out_avals)
 
@@ -216,12 +216,12 @@ def _run(branches: Branches, index: int, operands: Sequence) -> list:
 
 @cached_by_jaxpr
 def _lane(first: ClosedJaxpr, rest: Branches) -> ClosedJaxpr:
-    """A function that is one choice and nothing else."""
+    """A function that consists of one choice."""
     types = [ShapedArray((), _INT32), *first.in_avals]
     return one_equation(cond_p, types, dict(branches=(first, *rest)))
 
 
-# What costs next to nothing and does no harm, not even by its derivative, where it is not taken.
+# Operations that cost next to nothing and are harmless, also in their derivatives, if not taken.
 _HARMLESS = frozenset((
     "abs", "add", "and", "broadcast_in_dim", "convert_element_type", "copy", "eq", "floor", "ge",
     "gt", "le", "lt", "max", "min", "ne", "neg", "not", "or", "reshape", "round", "select_n",
@@ -240,7 +240,7 @@ def _harmless(branches: Branches) -> bool:
 
 
 def _selected(axis, args: Sequence, dims: Sequence, branches: Branches) -> list:
-    """Take every branch for all lanes, then the results that each lane has chosen."""
+    """Compute every branch for all lanes, then select the results that each lane has chosen."""
     index = materialize(args[0], dims[0], axis.size)
     bodies, _ = zip(*(batched_body(branch, axis, tuple(dims[1:]), (True,) * len(branch.out_avals))
                       for branch in branches))
@@ -343,8 +343,8 @@ _MISSING = object()
 def cond(pred, true_fun, false_fun, *operands, operand=_MISSING):
     """Run ``true_fun(*operands)`` if ``pred`` holds, else ``false_fun(*operands)``.
 
-    Both give pytrees of the same structure and types. Only one of them runs, under ``vmap`` too,
-    where each element of the batch takes its own way. ``pred`` is a scalar; numbers other than
+    Both return pytrees of the same structure and types. Only one of them runs, under ``vmap`` too,
+    where each element of the batch takes its own branch. ``pred`` is a scalar; numbers other than
     zero are true.
 
     >>> lax.cond(3 > 2, lambda x: x + 1, lambda x: x - 1, 10.0)
@@ -388,7 +388,7 @@ def _truth(pred):
 
 
 def switch(index, branches, *operands, operand=_MISSING):
-    """Run the function of ``branches`` that ``index`` counts to on the operands.
+    """Run one of the functions ``branches``, whose number is ``index``, on the operands.
 
     ``index``, an integer, is moved into range first. All functions give pytrees of the same
     structure and types; only one of them runs, under ``vmap`` too.
@@ -438,7 +438,7 @@ def platform_dependent(*args, default: Callable | None = None, **per_platform: C
 
 def _choose(function: str, index, funs: dict[str, Callable], operands: tuple,
             reverse: bool = False):
-    """Stage the branches, see that they agree, and take one of them if it is known which.
+    """Stage the branches, check that they agree, and run one of them if it is known which.
 
     With ``reverse``, ``index`` counts from the last one, as it does for true and false.
     """
@@ -462,7 +462,7 @@ def _choose(function: str, index, funs: dict[str, Callable], operands: tuple,
 
 
 def _taking(body: Body, captured: dict[int, Any]) -> ClosedJaxpr:
-    """A branch that takes what any branch closes over."""
+    """A branch that takes the values that any branch closes over."""
     own = {id(x): i for i, x in enumerate(body.captured)}
     places = tuple(own.get(i, typeof(x)) for i, x in captured.items())
     return body.closed if places == tuple(range(len(own))) else _placed(body.closed, places)
@@ -504,7 +504,7 @@ def _forwarded(first: ClosedJaxpr, rest: Branches) -> tuple[Branches, list[int |
 
 
 def _check_alike(function: str, labels: list[str], bodies: list[Body]) -> None:
-    """Branches must give pytrees of one structure whose leaves have the same types."""
+    """Check that branches return pytrees of one structure whose leaves have the same types."""
     (first, wanted), *others = zip(labels, bodies)
     kind = function.rpartition(".")[2]
     for label, body in others:

@@ -72,7 +72,7 @@ class SymbolicZero:
 
 
 class Arguments:
-    """Takes the arguments of calls of one function apart: to be differentiated, or fixed."""
+    """Splits the arguments of calls of one function: to be differentiated, or fixed."""
 
     def __init__(self, fun: Callable, nondiff_argnums, nondiff_argnames):
         self.fun = fun
@@ -107,7 +107,7 @@ class Arguments:
         return tuple(x for i, x in enumerate(args) if i not in fixed), fixed, count
 
     def _bound(self, args: tuple, kwargs: dict) -> tuple:
-        """All arguments by position, defaults filled in, for rules take them so."""
+        """All arguments by position, with defaults, because rules take them so."""
         if self.signature is None:
             if kwargs:
                 raise TypeError(explain(
@@ -144,8 +144,8 @@ def flat_leaves(function: str, tree, hint: str = "", *,
 
 
 class CustomCall(RunsFunctions):
-    """A call with rules of the user's own. Its body, ``call_jaxpr``, is a closed jaxpr once it has
-    been staged, and before that a Python function of flat arguments, which may close over values.
+    """A call with rules of the user. Its body, ``call_jaxpr``, is a closed jaxpr once it has been
+    staged, and before that a Python function of flat arguments, which may close over values.
     """
 
     kind = Kind.CALL
@@ -156,7 +156,7 @@ class CustomCall(RunsFunctions):
     def get_bind_params(self, params):
         """The functions come as one parameter ``subfuns``, wrapped."""
         call = params["call_jaxpr"]
-        if isinstance(call, Jaxpr):  # as libraries may put it that rewrite the body
+        if isinstance(call, Jaxpr):  # as libraries pass it that rewrite the body
             call = ClosedJaxpr(call, ())
         functions = {**params, "call_jaxpr": lambda *xs: run(call, xs)}
         return {"subfuns": tuple(wrap_init(functions[name]) for name in self.subfuns),
@@ -182,7 +182,8 @@ class CustomCall(RunsFunctions):
         return run(call_jaxpr, args)
 
     def stage(self, trace, args, params):
-        """Become an equation, the body staged; values that it closes over lead the operands."""
+        """Become an equation with a staged body; values that it closes over are the first
+        operands."""
         call = params["call_jaxpr"]
         if isinstance(call, ClosedJaxpr):
             return trace.record(self, args, params)
@@ -193,7 +194,7 @@ class CustomCall(RunsFunctions):
             **params, "call_jaxpr": closed, "num_consts": params["num_consts"] + len(captured)})
 
     def discharge(self, args, params):
-        """References go to the user's rules as they are, where their content is not traced.
+        """References are passed to the user's rules as they are, if their content is not traced.
 
         Otherwise the rules see cells: the differentiated function is one of contents.
         """
@@ -215,7 +216,7 @@ class CustomCall(RunsFunctions):
         end = len(outs) - len(late)
         count = end - sum(map(is_ref, args))
         for ref, mark, content in zip(filter(is_ref, args), filter(None, refs), outs[count:end]):
-            if mark.written:  # by a rule, which tells no derivative of it
+            if mark.written:  # by a rule, which gives no derivative of it
                 ref.store(stop_gradient(content))
         for i, value in zip(late, outs[end:]):
             args[i].late = value
@@ -242,14 +243,14 @@ class CustomCall(RunsFunctions):
         return not isinstance(call, ClosedJaxpr) or NamedAxisEffect(axis.name) in call.effects
 
     def transpose(self, cts, *args, call_jaxpr, **params):
-        """Of a function linear in some arguments: its derivatives play no part."""
+        """Of a function linear in some arguments: its derivatives do not matter."""
         return backward(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
 
     batch = never("a call is batched by batch_axis, which knows the mapped axis")
     lower = never("the compiler inlines the function")
 
     def check_results(self, outs, what: str, call_jaxpr, **params) -> None:
-        """A rule must give results of the types that the function gives, where those are known."""
+        """Check that a rule returns results of the types that the function returns, if known."""
         if not isinstance(call_jaxpr, ClosedJaxpr):
             return
         for aval, y in zip(call_jaxpr.out_avals, outs, strict=True):
@@ -261,7 +262,7 @@ class CustomCall(RunsFunctions):
 
 
 def process_custom_jvp_call(primitive, trace, args, params):
-    """Hand a use of ``custom_jvp_call`` to a trace that takes functions and rules."""
+    """Pass a use of ``custom_jvp_call`` to a trace that takes functions and rules."""
     body = wrap_init(lambda *xs: run(params["call_jaxpr"], xs))
     return trace.process_custom_jvp_call(primitive, body, wrap_init(params["jvp"]), args,
                                          symbolic_zeros=params["symbolic_zeros"])
@@ -281,7 +282,7 @@ def repeatable(fun: WrappedFun) -> Callable:
 
 
 def process_custom_vjp_call(primitive, trace, args, params):
-    """Hand a use of ``custom_vjp_call`` to a trace that takes functions and rules."""
+    """Pass a use of ``custom_vjp_call`` to a trace that takes functions and rules."""
     body = wrap_init(lambda *xs: run(params["call_jaxpr"], xs))
     return trace.process_custom_vjp_call(
         primitive, body, wrap_init(params["fwd"]), params["bwd"], args, out_trees=None,
