@@ -142,7 +142,7 @@ def breakpoint(*, backend: str | None = None, filter_frames: bool = True,
     The prompt shows the user's line, the variables of its frame and of those around it, traced
     values with their data; ``help`` lists the commands. ``num_frames`` limits how many frames are
     kept, ``filter_frames=False`` keeps those of tanx as well. ``stdin`` and ``stdout`` are files to
-    use instead of the terminal. ``token`` is a value to wait for, which is given back.
+    use instead of the terminal. ``token`` is a value to wait for, which is returned.
 
     >>> import io
     >>> screen = io.StringIO()

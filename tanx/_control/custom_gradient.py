@@ -29,7 +29,7 @@ def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, rem
     Args:
       with_logs: ``vjp`` gives a pair: cotangents, and a dict of values to log, as for
         :meth:`custom_vjp.defvjp_with_logs`.
-      remat: The function returns ``(result, again)``, where ``again(*args)`` gives the result and
+      remat: The function returns ``(result, again)``, where ``again(*args)`` returns the result and
         ``vjp``. Both run in the forward pass, or where ``checkpoint`` runs that again.
       with_accums: ``vjp(cotangent, *accumulators)`` adds cotangents to accumulators, one for each
         leaf of the arguments, and gives None or a dict of values to log. This is ``ValAccum`` or

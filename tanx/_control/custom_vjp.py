@@ -85,7 +85,7 @@ def zero_from_primal(val, symbolic_zeros: bool = False):
 class CustomVJPCall(CustomCall):
     """Runs ``call_jaxpr``; in reverse mode ``fwd`` runs instead.
 
-    ``fwd(perturbed, *args)`` gives the list of results, that of residuals, and the function from
+    ``fwd(perturbed, *args)`` returns the list of results, that of residuals, and the function from
     residuals and cotangents of the results to the list of cotangents of the arguments. ``bwd``, the
     user's own, is there to be read.
     """
@@ -282,8 +282,8 @@ custom_lin_p = CustomLinear()
 class custom_vjp:
     """Give a function a reverse-mode derivative of your own.
 
-    :meth:`defvjp` sets two rules: ``fwd(*args)`` gives the result and residuals, ``bwd(residuals,
-    cotangent)`` gives a tuple with a cotangent for each argument (None for zero). Arguments in
+    :meth:`defvjp` sets two rules: ``fwd(*args)`` returns the result and residuals, ``bwd(residuals,
+    cotangent)`` returns a tuple with a cotangent for each argument (None for zero). Arguments in
     ``nondiff_argnums`` go to ``fwd`` in their place and to ``bwd`` first.
 
     >>> @custom_vjp
@@ -350,7 +350,7 @@ class custom_vjp:
 
     def defremat(self, fwd: Callable, rem: Callable, bwd: Callable,
                  generic_batching: bool = False) -> None:
-        """Set rules by parts: ``fwd(*args)`` gives the result and what to store of it,
+        """Set rules by parts: ``fwd(*args)`` returns the result and what to store of it,
         ``rem(stored, *args)`` the result again and the residuals for ``bwd``.
 
         All of it runs in the forward pass. Under ``checkpoint`` that is what runs again in the

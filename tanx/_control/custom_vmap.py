@@ -30,7 +30,7 @@ __all__ = ["custom_vmap", "custom_vmap_call_p", "sequential_vmap"]
 
 
 class CustomVmapCall(Call):
-    """Runs ``jaxpr``; a batch of it is what ``rule(axis, args, dims)`` gives, with its axes.
+    """Runs ``jaxpr``; a batch of it is what ``rule(axis, args, dims)`` returns, with its axes.
 
     Forward mode goes through the rule as well. What reverse mode makes of the function has no rule
     and is batched as usual: ``rule`` is None.

@@ -190,7 +190,7 @@ class custom_partitioning:
         """Say how the function is divided.
 
         Args:
-          partition: ``partition(mesh, arg_shapes, result_shape)`` gives the mesh, the function of
+          partition: ``partition(mesh, arg_shapes, result_shape)`` returns the mesh, the function of
             the parts, and the shardings of results and arguments.
           infer_sharding_from_operands: The sharding of the result from those of the arguments.
           propagate_user_sharding: The sharding of the result from the one that is asked for.

@@ -1,6 +1,6 @@
 """Policies for ``checkpoint``: which values may be stored for the backward pass.
 
-A policy is asked for each equation, ``policy(primitive, *types, **params)``. It answers with a
+A policy is called for each equation, ``policy(primitive, *types, **params)``. It answers with a
 bool, or with :data:`Saveable`, :data:`Recompute` or an :class:`Offloadable`.
 """
 

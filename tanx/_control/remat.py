@@ -1,6 +1,6 @@
 """``checkpoint``: recompute intermediate values in the backward pass instead of storing them.
 
-A policy says which values may be stored all the same; it is asked for each equation.
+A policy says which values may be stored all the same; it is called for each equation.
 """
 
 from __future__ import annotations

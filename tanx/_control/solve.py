@@ -176,7 +176,7 @@ def custom_linear_solve(matvec: Callable, b, solve: Callable,
     """Solve ``matvec(x) = b`` by a function of your own, with derivatives of the exact solution.
 
     ``matvec`` is a linear function from the structure of ``b`` to the same; it may close over
-    arrays, and derivatives with respect to these are right, too. ``solve(matvec, b)`` gives x.
+    arrays, and derivatives with respect to these are right, too. ``solve(matvec, b)`` returns x.
     Reverse mode needs ``transpose_solve(vecmat, b)`` for the transposed system, unless the system
     is ``symmetric``. With ``has_aux`` the solvers give pairs of the solution and something else,
     which is returned as it is.
@@ -249,8 +249,8 @@ def custom_root(f: Callable, initial_guess, solve: Callable, tangent_solve: Call
                 has_aux: bool = False):
     """A root of ``f``, found by a function of your own, with the derivative of the exact root.
 
-    ``solve(f, initial_guess)`` gives x with ``f(x) = 0``, or with ``has_aux`` a pair of that and
-    something else. ``tangent_solve(g, y)`` gives x with ``g(x) = y``, where g is linear: it is f
+    ``solve(f, initial_guess)`` returns x with ``f(x) = 0``, or with ``has_aux`` a pair of that and
+    something else. ``tangent_solve(g, y)`` returns x with ``g(x) = y``, where g is linear: it is f
     linearized at the root. For scalars ``lambda g, y: y / g(1.0)`` will do. The root depends on
     what ``f`` closes over, and not on the guess.
 

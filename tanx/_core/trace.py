@@ -88,7 +88,7 @@ class Trace:
                                 symbolic_zeros: bool):
         """As :meth:`process_custom_jvp_call`, for a function with rules for reverse mode.
 
-        ``fwd.call_wrapped(perturbed, *args)`` gives results, residuals, and the function from
+        ``fwd.call_wrapped(perturbed, *args)`` returns results, residuals, and the function from
         residuals and cotangents to cotangents; ``bwd`` is the user's own.
         """
         return self.process_primitive(primitive, tracers, {

@@ -242,7 +242,7 @@ def merge_linear_aux(aux1: Callable, aux2: Callable):
 
 
 def cache(call: Callable, *, explain: Callable | None = None) -> Callable:
-    """Remember what ``call(wrapped_function, *args)`` gives, by the function and the arguments.
+    """Remember what ``call(wrapped_function, *args)`` returns, by the function and the arguments.
 
     >>> @tanx.extend.linear_util.cache
     ... def run(fun, x):

@@ -221,7 +221,7 @@ def eval_jaxpr_transpose(prim, ct, *args, call_jaxpr, **params) -> list:
 
 
 def lower_jaxpr(hi_jaxpr, lo_avals: Sequence[AbstractValue] | None = None):
-    """A jaxpr whose types are arrays; one that has no other types is given back.
+    """A jaxpr whose types are arrays; one that has no other types is returned.
 
     >>> closed = tanx.make_jaxpr(lambda x: x + 1)(1.0)
     >>> tanx.interpreters.partial_eval.lower_jaxpr(closed, closed.in_avals) is closed

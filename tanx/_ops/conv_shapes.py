@@ -43,7 +43,7 @@ def conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers) -> ConvDimen
 
     ``dimension_numbers`` is None for batch and features first, and for a kernel with its features
     first (``("NCHW", "OIHW", "NCHW")`` in two dimensions); or three strings such as these; or a
-    :class:`ConvDimensionNumbers`, which is given back.
+    :class:`ConvDimensionNumbers`, which is returned.
 
     >>> lax.conv_dimension_numbers((1, 3, 8), (16, 3, 3), None)
     ConvDimensionNumbers(lhs_spec=(0, 1, 2), rhs_spec=(0, 1, 2), out_spec=(0, 1, 2))

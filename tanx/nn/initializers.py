@@ -152,7 +152,7 @@ def variance_scaling(scale, mode: str, distribution: str, in_axis=-2, out_axis=-
         ``"uniform"``.
       in_axis, out_axis: Dimensions of inputs and of outputs.
       batch_axis: Dimensions that are just repeated.
-      dtype: Of the result unless told; complex numbers are spread over a disc.
+      dtype: The dtype of the result; complex numbers are spread over a disc.
 
     >>> init = tanx.nn.initializers.variance_scaling(1.0, "fan_in", "normal")
     >>> init(tanx.random.key(0), (4, 1)).shape
@@ -293,7 +293,7 @@ def orthogonal(scale=1.0, column_axis: int = -1, dtype=None) -> Initializer:
     Args:
       scale: A number.
       column_axis: The dimension of columns; all others together are the rows.
-      dtype: Of the result unless told.
+      dtype: The default dtype of the result.
 
     Where there are more columns than rows, rows are orthonormal, else columns are.
 
@@ -323,7 +323,7 @@ def delta_orthogonal(scale=1.0, column_axis: int = -1, dtype=None) -> Initialize
     Args:
       scale: A number.
       column_axis: The dimension of columns of the matrix.
-      dtype: Of the result unless told.
+      dtype: The default dtype of the result.
 
     Kernels have one to three dimensions of space, then inputs and outputs, of which there are not
     fewer (Xiao et al. 2018).

@@ -25,7 +25,7 @@ _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["compl
 
 
 class ArrayNamespaceInfo:
-    """Facts about the namespace, as ``__array_namespace_info__()`` gives them."""
+    """Facts about the namespace, as ``__array_namespace_info__()`` returns them."""
 
     def capabilities(self) -> dict[str, Any]:
         """What compiled functions can do, too: their shapes depend on no data."""
@@ -40,7 +40,7 @@ class ArrayNamespaceInfo:
         return None, *all_devices()
 
     def default_dtypes(self, *, device=None) -> dict[str, np.dtype]:
-        """The dtypes that results have unless told, by kind.
+        """The dtypes that results have by default, by kind.
 
         >>> jnp.__array_namespace_info__().default_dtypes()["real floating"]
         dtype('float32')

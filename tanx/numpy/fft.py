@@ -53,7 +53,7 @@ def _scale(function: str, kind, norm, count: int) -> float:
 
 
 def _axes(function: str, axes, lengths, a) -> tuple[int, ...]:
-    """The dimensions to be transformed: the last ones that have lengths, unless told."""
+    """The dimensions to be transformed: the last ones that have lengths, by default."""
     rank = a.ndim
     if axes is None:
         axes = range(rank) if lengths is None else range(rank - len(lengths), rank)
@@ -172,7 +172,7 @@ def ifft2(a, s=None, axes=(-2, -1), norm=None):
 
 
 def fftn(a, s=None, axes=None, norm=None):
-    """The Fourier transform of ``a`` along several ``axes``, all unless told.
+    """The Fourier transform of ``a`` along several ``axes``, all by default.
 
     ``s`` are the lengths of the transforms; given alone, they are those of the last axes.
 
@@ -210,7 +210,7 @@ def rfft(a, n=None, axis=-1, norm=None):
 def irfft(a, n=None, axis=-1, norm=None):
     """The inverse of :func:`rfft`: real numbers.
 
-    ``n`` is how many they are, an even number unless told.
+    ``n`` is how many they are, an even number by default.
 
     >>> jnp.fft.irfft(jnp.array([10., -2. + 2.j, -2.]))
     Array([1., 2., 3., 4.], dtype=float32)
@@ -259,7 +259,7 @@ def irfftn(a, s=None, axes=None, norm=None):
 def hfft(a, n=None, axis=-1, norm=None):
     """The Fourier transform of numbers whose other half is conjugate to these: real ones.
 
-    ``n`` is how many there are in the result, an even number unless told.
+    ``n`` is how many there are in the result, an even number by default.
 
     >>> jnp.fft.hfft(jnp.array([1., 2., 3.]))
     Array([ 8., -2.,  0., -2.], dtype=float32)
@@ -331,7 +331,7 @@ def rfftfreq(n, d=1.0, *, dtype=None, device=None):
 
 
 def fftshift(x, axes=None):
-    """``x`` with frequency 0 moved to the middle, along ``axes``; all of them unless told.
+    """``x`` with frequency 0 moved to the middle, along ``axes``; all of them by default.
 
     >>> jnp.fft.fftshift(jnp.array([0, 1, 2, -2, -1]))
     Array([-2, -1,  0,  1,  2], dtype=int32)

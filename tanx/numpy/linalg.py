@@ -292,7 +292,7 @@ def inv(a):
 def pinv(a, rtol=None, hermitian: bool = False, *, rcond=None):
     """The pseudoinverses of Moore and Penrose.
 
-    Singular values of at most ``rtol`` times the greatest count as zero; unless told that is ten
+    Singular values of at most ``rtol`` times the greatest count as zero; by default that is ten
     times the larger size times the precision of the dtype. ``rcond`` is an older name of it.
 
     >>> jnp.linalg.pinv(jnp.array([[2.], [0.]]))
@@ -538,7 +538,7 @@ def _matrix_norm(x, ord, rows: int, columns: int, keepdims: bool):
 def norm(x, ord=None, axis=None, keepdims: bool = False):
     """The norm of a vector, along one ``axis``, or of a matrix, over two of them.
 
-    Of vectors, ``ord`` is any number, 2 unless told; of matrices it is ``"fro"`` unless told,
+    Of vectors, ``ord`` is any number, 2 by default; of matrices it is ``"fro"`` by default,
     ``"nuc"``, or one of 1, -1, 2, -2, inf and -inf. Without ``axis`` and ``ord`` all elements
     count as one vector.
 
@@ -576,7 +576,7 @@ def matrix_norm(x, /, *, keepdims: bool = False, ord="fro"):
 
 @library_jit(static_argnames=("axis", "keepdims", "ord"))
 def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
-    """The norms of vectors along ``axis``, which may be several; all elements unless told.
+    """The norms of vectors along ``axis``, which may be several; all elements by default.
 
     >>> jnp.linalg.vector_norm(jnp.array([[3., 0.], [0., 4.]]))
     Array(5., dtype=float32)
@@ -591,7 +591,7 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
 def cond(x, p=None):
     """How sensitive matrices are: the norm, times that of the inverse.
 
-    ``p`` is the ``ord`` of :func:`norm`; unless told it is 2, the ratio of singular values.
+    ``p`` is the ``ord`` of :func:`norm`; by default it is 2, the ratio of singular values.
 
     >>> jnp.linalg.cond(jnp.array([[2., 0.], [0., 4.]]))
     Array(2., dtype=float32)

@@ -64,10 +64,10 @@ def define_prng_impl(*, key_shape, seed, split, random_bits, fold_in, name: str 
 
     Args:
       key_shape: The shape of the words of a key.
-      seed: ``seed(integer)`` gives a key.
-      split: ``split(key, shape)`` gives new keys, of that shape.
-      random_bits: ``random_bits(key, bit_width, shape)`` gives unsigned integers.
-      fold_in: ``fold_in(key, integer)`` gives the key that belongs to both.
+      seed: ``seed(integer)`` returns a key.
+      split: ``split(key, shape)`` returns new keys, of that shape.
+      random_bits: ``random_bits(key, bit_width, shape)`` returns unsigned integers.
+      fold_in: ``fold_in(key, integer)`` returns the key that belongs to both.
       name: What messages call the generator.
       tag: What types of its keys show: ``key<tag>``.
 

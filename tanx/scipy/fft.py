@@ -206,7 +206,7 @@ def idct(x, type: int = 2, n: int | None = None, axis: int = -1, norm: str | Non
 
 
 def dctn(x, type: int = 2, s=None, axes=None, norm: str | None = None):
-    """The cosine transform along several axes, of lengths ``s``; all of them unless told.
+    """The cosine transform along several axes, of lengths ``s``; all of them by default.
 
     ``type`` and ``norm`` are those of :func:`dct`. Lengths without ``axes`` are for the last ones.
 

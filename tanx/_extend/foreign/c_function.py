@@ -258,8 +258,8 @@ def c_function(function: Any, in_types: Sequence[Any] | None = None,
     that is not 0 or a ``char *`` that is not NULL; for one that is compiled already, ``returns``
     says so (``"int"``, ``"char *"``).
 
-    - ``jvp(*operands, *tangents)`` gives the tangent of the result;
-    - ``vjp(*operands, *cotangents)`` gives the cotangents of the operands. Either may have a
+    - ``jvp(*operands, *tangents)`` returns the tangent of the result;
+    - ``vjp(*operands, *cotangents)`` returns the cotangents of the operands. Either may have a
       parameter ``out``, which gets the result. With both, forward mode has the one and reverse
       mode the other;
     - ``batch(axis_size, in_batched, *operands)`` is a rule as that of

@@ -161,7 +161,7 @@ def expm_frechet(A, E, *, method: str | None = None, compute_expm: bool = True):
 def _by_columns(first, column: Callable):
     """An upper triangular matrix whose diagonal is given, and whose columns follow in turn.
 
-    ``column(out, j, rows)`` gives column ``j``, of which the part above the diagonal counts.
+    ``column(out, j, rows)`` returns column ``j``, of which the part above the diagonal counts.
     """
     n = first.shape[-1]
     rows = jnp.arange(n, dtype=np.int32)[:, None]

@@ -147,7 +147,7 @@ def stft(x, fs=1.0, window="hann", nperseg: int = 256, noverlap: int | None = No
     """The short-time Fourier transform: frequencies, times, and the spectrum at each of the times.
 
     The signal ``x``, ``fs`` samples a second along ``axis``, is cut into segments of ``nperseg``
-    samples, of which neighbours share ``noverlap``, half of them unless told. They are multiplied
+    samples, of which neighbours share ``noverlap``, half of them by default. They are multiplied
     by ``window``, a vector or a name that :func:`scipy.signal.get_window` knows, and transformed,
     with zeros up to ``nfft`` samples. ``detrend`` is ``"constant"``, ``"linear"``, or a function of
     segments along ``axis``. Frequencies take the place of ``axis``; times come last.

@@ -152,9 +152,9 @@ def cg(A, b, x0=None, *, tol=1e-5, atol=0.0, maxiter=None, M=None):
     """Solve ``A @ x = b`` by conjugate gradients, for a positive definite Hermitian ``A``.
 
     ``A`` is a square matrix, or a linear function of a tree like ``b``; ``M`` stands for something
-    close to its inverse, and makes steps fewer. The loop starts from ``x0``, zeros unless told, and
+    close to its inverse, and makes steps fewer. The loop starts from ``x0``, zeros by default, and
     ends when the residual is no longer than ``max(tol * norm(b), atol)``, or after ``maxiter``
-    steps, ten for each element unless told. The second result is None.
+    steps, ten for each element by default. The second result is None.
 
     Derivatives with respect to ``b`` and what ``A`` closes over are those of the exact solution.
 

@@ -144,7 +144,7 @@ def walk(tree: Tree, x, enter: Callable, visit: Callable, state):
     """Visit the leaves that may have points near ``x``, the nearer side of each cut first.
 
     ``enter(node, state)`` says whether to look into a node, and gives the state if so or not;
-    ``visit(start, stop, state)`` gives the state after the points of a leaf. Instead of a stack
+    ``visit(start, stop, state)`` returns the state after the points of a leaf. Instead of a stack
     there are two integers: the node, whose binary digits are the path to it, and ``pending``, which
     has a digit 1 for each node of the path whose sibling is still to be looked at.
     """
