@@ -27,7 +27,7 @@ __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 
 
 class ResizeMethod(enum.Enum):
-    """How new pixels are made of old ones.
+    """How new pixels are computed from old ones.
 
     ``CUBIC_PYTORCH`` is what PyTorch does: with antialias it is ``CUBIC``; without, its kernel is
     steeper and the pixels at the border go on beyond it.
@@ -196,7 +196,7 @@ def _along(x, axes: Sequence[int], shape, scales, shifts, method, antialias, pre
 
 
 def _nearest(x, shape):
-    """The pixels in which the middles of the new ones lie."""
+    """The pixels that contain the centers of the new ones."""
     for axis, (size, count) in enumerate(zip(x.shape, shape)):
         if size != count:
             places = (2 * np.arange(count, dtype=np.int64) + 1) * size // (2 * count)

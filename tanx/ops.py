@@ -55,7 +55,7 @@ def segment_sum(data, segment_ids, num_segments=None, indices_are_sorted=False,
       unique_indices: A promise that no number comes twice.
       bucket_size: Add up so many elements at a time, and then the parts, which rounds less.
       mode: What happens to numbers out of range, as in ``x.at[]``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.ops.segment_sum(jnp.array([1.0, 2.0, 3.0]), jnp.array([0, 0, 1]))
     Array([3., 3.], dtype=float32)

@@ -1,4 +1,4 @@
-"""tanx.nn: functions that neural networks are made of."""
+"""tanx.nn: functions for neural networks."""
 
 from .._base.traceback import shown
 from .._base.window import publish

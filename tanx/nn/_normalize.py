@@ -193,7 +193,7 @@ def one_hot(x, num_classes: int, *, dtype=None, axis: int = -1, out_sharding=Non
       num_classes: How many classes there are.
       dtype: Of the result; by default ``float32``, or ``float64`` with ``enable_x64``.
       axis: Where the new dimension goes.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.nn.one_hot(jnp.array([0, 2]), 3)
     Array([[1., 0., 0.],

@@ -32,7 +32,7 @@ class ArrayNamespaceInfo:
         return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 64}
 
     def default_device(self) -> None:
-        """The device of new arrays: None, which stands for the first one."""
+        """The device of new arrays: None, which means the first one."""
         return None
 
     def devices(self) -> tuple:

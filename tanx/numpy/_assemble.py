@@ -80,7 +80,7 @@ def _alike(arrays) -> bool:
 def concatenate(arrays, axis=0, dtype=None):
     """``arrays`` joined along a dimension that they have; along ``axis=None``, flattened first.
 
-    An array in place of a list stands for the slices along its first dimension.
+    An array in place of a list means the slices along its first dimension.
 
     >>> jnp.concatenate([jnp.array([1, 2]), jnp.array([3.5])])
     Array([1. , 2. , 3.5], dtype=float32)
@@ -128,7 +128,7 @@ def concat(arrays, /, *, axis=0):
 
 
 def stack(arrays, axis=0, out=None, dtype=None):
-    """``arrays`` of one shape joined along a new dimension, which stands at ``axis``.
+    """``arrays`` of one shape joined along a new dimension, which is ``axis`` of the result.
 
     >>> jnp.stack([jnp.array([1, 2]), jnp.array([3, 4])], axis=1)
     Array([[1, 3],
@@ -210,7 +210,7 @@ def _columns(x):
 
 @library_jit
 def block(arrays):
-    """Arrays put together as nested lists show: the innermost side by side, and so on outwards.
+    """Arrays assembled as nested lists show: the innermost side by side, and so on outwards.
 
     >>> jnp.block([[jnp.ones((2, 2)), jnp.zeros((2, 1))], [jnp.arange(3)]])
     Array([[1., 1., 0.],
@@ -392,7 +392,7 @@ def _repeats_known(repeats) -> np.ndarray:
 
 
 def _repeated(repeats, n: int, total: int):
-    """Which element stands at each of ``total`` places when they are repeated."""
+    """Which element is at each of ``total`` places when they are repeated."""
     ends = lax.cumsum(broadcast_to(ravel(as_operand("repeat", repeats)), (n,)))
     begins = zeros(total, ends.dtype).at[ends].add(1, mode="drop")
     return lax.min(lax.cumsum(begins), convert(n - 1, ends.dtype))

@@ -1,4 +1,4 @@
-"""The modified Bessel function of order 0, and the window that is made of it."""
+"""The modified Bessel function of order 0, and the window built from it."""
 
 from __future__ import annotations
 

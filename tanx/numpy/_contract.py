@@ -48,7 +48,7 @@ def product(function: str, a, b, dimension_numbers, precision=None, preferred_el
         dtype = x.dtype
     else:
         dtype, weak = dtypes.result_type(a, b, return_weak_type_flag=True)
-        # A weakly typed number beside int8 is one too; as int32 it would widen the sums.
+        # A weakly typed number next to int8 is one too; as int32 it would widen the sums.
         a = convert(a, dtype, x.weak_type) if x.weak_type else a
         b = convert(b, dtype, y.weak_type) if y.weak_type else b
     out = lax.dot_general(a, b, dimension_numbers, precision, dtype, out_sharding=out_sharding)

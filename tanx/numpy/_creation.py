@@ -77,7 +77,7 @@ def asarray(a, dtype=None, order=None, *, copy=None, device=None, out_sharding=N
 
 
 def placed(x, device, out_sharding=None):
-    """``x`` on the device asked for."""
+    """``x`` on the requested device."""
     where = device if out_sharding is None else out_sharding
     return x if where is None else device_put(x, where)
 
@@ -335,7 +335,7 @@ def full(shape, fill_value, dtype=None, *, device=None, out_sharding=None):
 
 
 def _dtype_like(function: str, like, dtype) -> tuple[np.dtype, bool]:
-    """The dtype asked for, or that of ``like``; and whether it is weak."""
+    """The requested dtype, or that of ``like``; and whether it is weak."""
     if dtype is None:
         return like.dtype, like.weak_type
     return dtypes.requested_dtype(dtype, f"tanx.numpy.{function}"), False

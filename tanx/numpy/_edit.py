@@ -157,7 +157,7 @@ def trim_zeros(filt, trim="fb", axis=None):
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     """``func1d(vector, *args, **kwargs)`` of each vector of ``arr`` along ``axis``.
 
-    The dimensions of its result stand where ``axis`` was. The function is mapped with
+    The dimensions of its result replace ``axis``. The function is mapped with
     :func:`tanx.vmap`.
 
     >>> jnp.apply_along_axis(jnp.sum, 0, jnp.array([[1, 2], [3, 4]]))

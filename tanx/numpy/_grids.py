@@ -63,7 +63,7 @@ def _axes_of_grid(vectors, sparse: bool) -> list:
 
 
 def _counted(function: str, along):
-    """The numbers that a slice stands for; an imaginary step says how many there are."""
+    """The numbers of a slice; an imaginary step says how many there are."""
     if not isinstance(along, slice):
         raise TypeError(explain(f"tanx.numpy.{function}", "takes slices.", f"index: {along!r}",
                                 hint=f"write tanx.numpy.{function}[0:3, 0:1:5j]."))

@@ -115,7 +115,7 @@ def gather(x, plan: Plan, values: Sequence, wrap=True, mode=None, fill_value=Non
 
 
 def _finished(x, plan: Plan):
-    """What was read, turned around where asked for and with new axes."""
+    """The elements that were read, reversed where requested and with new axes."""
     if plan.turned:
         x = lax.rev(x, plan.turned)
     return lax.expand_dims(x, plan.new) if plan.new else x
@@ -328,7 +328,7 @@ def _is_mask(item) -> bool:
 
 
 def _consumed(item) -> int:
-    """How many axes an item speaks of."""
+    """How many axes an item indexes."""
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if _is_mask(item) else 1
@@ -350,7 +350,7 @@ def _positions(mask, axis: int, shape: tuple[int, ...]) -> list[np.ndarray]:
 
 
 def check_mask(aval, axis: int, shape: tuple[int, ...]) -> None:
-    """A mask must fit the axes that it speaks of; a size of 0, which selects nothing, does."""
+    """Check that a mask fits the axes that it indexes; a size of 0, which selects nothing, does."""
     expected = shape[axis:axis + aval.ndim]
     if len(expected) != aval.ndim or any(n not in (m, 0) for n, m in zip(aval.shape, expected)):
         raise IndexError(explain(

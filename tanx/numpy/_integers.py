@@ -79,7 +79,7 @@ def lcm(x1, x2):
 
 
 def _shifts(function: str, bitorder: str):
-    """How far the bits of a byte are shifted, in the order asked for."""
+    """How far the bits of a byte are shifted, in the requested order."""
     if bitorder not in ("big", "little"):
         raise ValueError(explain(f"tanx.numpy.{function}", "bitorder is 'big' or 'little'.",
                                  f"bitorder: {bitorder!r}"))

@@ -23,7 +23,7 @@ __all__ = ["array_repr", "array_str", "fromfile", "get_printoptions", "iterable"
 def load(file, *args, **kwargs):
     """An array from a file written by :func:`save`; what :func:`savez` wrote stays NumPy's.
 
-    Other arguments go to :func:`numpy.load`; pickled objects are refused unless it is told.
+    Other arguments go to :func:`numpy.load`; pickled objects are refused by default.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -35,7 +35,7 @@ def load(file, *args, **kwargs):
     found = np.load(file, *args, **kwargs)
     if not isinstance(found, np.ndarray) or found.dtype.hasobject:
         return found
-    if found.dtype == np.dtype("V2"):  # what NumPy makes of bfloat16 when it writes a file
+    if found.dtype == np.dtype("V2"):  # how NumPy writes bfloat16 to a file
         found = found.view(dtypes.bfloat16)
     return asarray(found)
 

@@ -48,7 +48,7 @@ def take(a, indices, axis=None, out=None, mode=None, unique_indices=False,
          indices_are_sorted=False, fill_value=None):
     """The slices of ``a`` at ``indices`` along ``axis``, or elements of the flattened array.
 
-    The dimensions of ``indices`` stand in place of the axis. By default and with ``mode="fill"``
+    The dimensions of ``indices`` replace the axis. By default and with ``mode="fill"``
     negative positions count from the end, and those outside give ``fill_value``: NaN, an extreme
     integer or True unless given. With ``"clip"`` they are moved inside, negative ones to the
     front; with ``"wrap"`` they count around. ``unique_indices`` and ``indices_are_sorted`` are

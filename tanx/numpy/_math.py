@@ -191,7 +191,7 @@ def divmod(x1, x2, /):
 
 
 def _float_divmod(x, y) -> tuple:
-    """The quotient of what is left without the remainder is exact; both move to the side of y."""
+    """The quotient without the remainder is exact; both move to the side of y."""
     rest = lax.rem(x, y)
     quotient = lax.div(where(lax.eq(y, like(y, 0)), x, lax.sub(x, rest)), y)
     astray = lax.bitwise_and(lax.ne(rest, like(x, 0)), lax.ne(lax.sign(y), lax.sign(rest)))

@@ -300,7 +300,7 @@ def sharding(self):
 
 
 def format(self):
-    """In which order elements lie in memory, and on which devices."""
+    """The order of elements in memory, and the devices."""
     _only_of_arrays("format", self)
     return format_of(self)
 
@@ -412,7 +412,7 @@ _OF_THEIR_OWN = {
 
 
 def _speaking(method):
-    """``method``, whose errors speak of the function of :mod:`tanx.numpy` that it stands for."""
+    """``method``, whose errors name the function of :mod:`tanx.numpy` that it calls."""
     method = shown(method)
     method.__module__ = "tanx.numpy"
     return method

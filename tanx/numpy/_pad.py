@@ -117,7 +117,7 @@ def _pad(array, values, widths, mode, lengths, reflect_type):
 
 
 def _pieces(array, axis: int, width: tuple[int, int], mode: str, values, lengths) -> list:
-    """What stands before the array and after it, by a mode that gives them independently."""
+    """The padding before the array and after it, for a mode that computes them independently."""
     single: Iterable
     if mode == "linear_ramp":
         return _ramps(array, axis, width, asarray(values))
@@ -207,7 +207,7 @@ _STATISTICS: dict[str, Callable] = {
 
 
 def _statistics(array, axis: int, mode: str, lengths: tuple[int, int] | None) -> list:
-    """The statistic that stands before and the one that stands after."""
+    """The statistic before and the one after."""
     n = array.shape[axis]
     if lengths is not None and min(lengths) < 1:
         raise ValueError(explain("tanx.numpy.pad", "stat_length must be positive.",

@@ -110,7 +110,7 @@ def plan_of(shape: tuple[int, ...], forms: tuple[Form, ...]) -> Plan:
 def _arranged(shape: tuple[int, ...], forms: tuple[Form, ...]):
     """Dimensions of the result in order, with their axes; positions by axis; how those go together.
 
-    As in NumPy, arrays of indices that stand side by side leave their dimensions in that place,
+    As in NumPy, adjacent arrays of indices leave their dimensions in that place,
     and single positions count; others leave them in front.
     """
     entries: list[tuple[Form, int]] = []

@@ -1,7 +1,7 @@
 """Operands of NumPy functions: arrays of one dtype and one rank.
 
 Every elementwise function passes here, so the common cases come first: operands that agree
-already, and an array beside a Python number. This file alone of its room looks into the machine.
+already, and an array next to a Python number. Only this file of its room uses private rooms.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ def _not_an_array(function: str, x, position: int) -> TypeError:
 
 
 def plain(x):
-    """``x``, or the array that it says it stands for."""
+    """``x``, or the array that it represents."""
     return x.__jax_array__() if hasattr(type(x), "__jax_array__") else x
 
 
 def type_like(function: str, x):
-    """The type of ``x``, which is an array or just tells its shape and dtype."""
+    """The type of ``x``, which is an array or only has a shape and a dtype."""
     x = plain(x)
     if not (hasattr(x, "shape") and hasattr(x, "dtype")):
         check_arraylike(function, x)
@@ -126,9 +126,9 @@ def numeric(function: str, x):
 
 
 def like(x, value):
-    """A scalar constant of the dtype of ``x``, for use beside it.
+    """A scalar constant of the dtype of ``x``, for use with it.
 
-    It is weak beside a scalar only, so weak types of arrays end where constants come in.
+    It is weak next to a scalar only, so weak types of arrays end where constants come in.
     """
     aval = x.aval
     if aval.dtype.kind == "V" and dtypes.is_extended(aval.dtype):
@@ -197,7 +197,7 @@ def gives_way(number, array) -> bool:
 
 @functools.cache
 def _stays(dtype: np.dtype, weak: bool, enable_x64: bool) -> bool:
-    """Whether a type stays as it is beside a Python number.
+    """Whether a type stays as it is next to a Python number.
 
     It does not where it was made while 64 bits were enabled, or not, and is used where it is the
     other way round.
@@ -209,7 +209,7 @@ def _stays(dtype: np.dtype, weak: bool, enable_x64: bool) -> bool:
 
 
 def _check_numbers(function: str, args) -> None:
-    """Python integers must fit their own type, though they become floats beside floats."""
+    """Check that Python integers fit their own type, though they become floats next to floats."""
     for x in args:
         if type(x) is int and not -_WORD <= x < _WORD:
             limits = np.iinfo(dtypes.default_int())

@@ -51,7 +51,7 @@ _ALL_AXES = [tuple(range(ndim)) for ndim in range(65)]  # NumPy's limit
 
 
 def reduced_axes(function: str, axis, x) -> tuple[int, ...]:
-    """The dimensions of ``x`` that ``axis`` stands for; all of them where it is None."""
+    """The dimensions of ``x`` that ``axis`` names; all of them if it is None."""
     return _ALL_AXES[x.ndim] if axis is None else canonical_axes(function, axis, x)
 
 
@@ -157,7 +157,7 @@ def _as_one_program(x, initial, where, *, dtype, function, monoid, axis, keepdim
 
 
 def cast(x, dtype: np.dtype):
-    """``x`` in the dtype that was asked for; warns where imaginary parts are lost."""
+    """``x`` in the requested dtype; warns if imaginary parts are lost."""
     return lax.convert_element_type(x, dtype) if x.dtype.kind == "c" else convert(x, dtype)
 
 

@@ -1,6 +1,6 @@
 """Sets: distinct elements of arrays, and what two arrays have in common.
 
-All of them sort: equal elements come to stand side by side as groups, and a mask over the sorted
+All of them sort: equal elements become adjacent and form groups, and a mask over the sorted
 elements says which groups are in the result. How many are is read from the data, or under ``jit``
 given as ``size``.
 """

@@ -111,7 +111,7 @@ def squeeze(a, axis=None):
 
 
 def expand_dims(a, axis):
-    """``a`` with new dimensions of size 1, which stand at ``axis`` of the result.
+    """``a`` with new dimensions of size 1, which are ``axis`` of the result.
 
     >>> jnp.expand_dims(jnp.zeros((2, 3)), (0, -1)).shape
     (1, 2, 3, 1)
@@ -286,7 +286,7 @@ def moveaxis(a, source, destination):
 
 @library_jit(static_argnames=("axis", "start"))
 def rollaxis(a, axis, start=0):
-    """``a`` with the dimension ``axis`` moved back until it stands before ``start``.
+    """``a`` with the dimension ``axis`` moved back until it is before ``start``.
 
     :func:`moveaxis` is easier to read.
 

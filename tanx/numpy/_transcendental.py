@@ -86,7 +86,7 @@ def log10(x, /):
 
 
 def _scaled(x, factor: float):
-    """``x`` times a real factor; complex numbers by their parts, lest infinities make NaN."""
+    """``x`` times a real factor; complex numbers by their parts, so that infinities make no NaN."""
     if x.dtype.kind != "c":
         return lax.mul(x, convert(factor, x.dtype))
     real, imag = lax.real(x), lax.imag(x)

@@ -281,7 +281,7 @@ def _mapped(func: Callable) -> Callable:
 
 
 def frompyfunc(func, /, nin, nout, *, identity=None):
-    """A :class:`ufunc` made of a Python function of scalars; it must be one that tanx can trace.
+    """A :class:`ufunc` from a Python function of scalars, which tanx must be able to trace.
 
     >>> larger_size = jnp.frompyfunc(lambda x, y: jnp.maximum(abs(x), abs(y)), nin=2, nout=1)
     >>> larger_size(jnp.array([-3, 1]), 2)
@@ -306,7 +306,7 @@ def _as_tuple(indices) -> tuple:
 
 
 def _one_by_one(name: str, x, indices, operands):
-    """The places that ``indices`` stand for, each with the elements of ``operands`` for it."""
+    """The positions that ``indices`` name, each with the elements of ``operands`` for it."""
     index = [as_operand(name, i) for i in _as_tuple(indices)]
     places, rest = common_shape(*(i.shape for i in index)), x.shape[len(index):]
     each = (math.prod(places),)

@@ -134,7 +134,7 @@ def _broadcast(function: Callable, args: list, cores, outputs, signature: str | 
 
 
 def _agree(sizes: dict[str, int], shape: tuple[int, ...], core: CoreDims, signature) -> None:
-    """Each name stands for one size."""
+    """Each name has one size."""
     for name, n in zip(core, shape):
         if sizes.setdefault(name, n) != n:
             raise ValueError(explain(

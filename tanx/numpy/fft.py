@@ -1,7 +1,7 @@
 """tanx.numpy.fft: Fourier transforms, as NumPy has them.
 
 A forward transform is ``sum(x[k] * exp(-2j * pi * k * f / n))`` for each frequency ``f``; the
-inverse turns the other way. ``norm`` says who divides: ``"backward"`` the inverse, by ``n``;
+inverse turns the other way. ``norm`` says which one divides: ``"backward"`` the inverse, by ``n``;
 ``"forward"`` the other; ``"ortho"`` both, by the square root. Results are complex64 unless the
 operand is float64 or complex128. Everything here has derivatives of any order.
 """

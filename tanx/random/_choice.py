@@ -34,7 +34,7 @@ def categorical(key, logits, axis: int = -1, shape: Sequence[int] | None = None,
         default. Without ``replace`` that is what stands in front of it whose elements differ.
       replace: Whether a category may come more than once.
       mode: See :func:`gumbel`.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.categorical(tanx.random.key(0), jnp.log(jnp.array([0.1, 0.2, 0.7])), shape=(5,))
     Array([1, 2, 2, 1, 2], dtype=int32)
@@ -74,7 +74,7 @@ def choice(key, a, shape: Sequence[int] = (), replace: bool = True, p=None, axis
 
     Args:
       key: A key.
-      a: An array to draw slices of along ``axis``; or a number, which stands for ``arange(a)``.
+      a: An array to draw slices of along ``axis``; or a number, which means ``arange(a)``.
       shape: How many, in place of ``axis``.
       replace: Whether an element may come more than once.
       p: Probabilities of the elements; equal ones by default.
@@ -135,10 +135,10 @@ def permutation(key, x, axis: int = 0, independent: bool = False, *, out_shardin
 
     Args:
       key: A key.
-      x: An array; or an integer, which stands for ``arange(x)``.
+      x: An array; or an integer, which means ``arange(x)``.
       axis: The dimension to shuffle.
       independent: Whether every row along ``axis`` is shuffled by itself.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.permutation(tanx.random.key(0), 5)
     Array([0, 1, 4, 3, 2], dtype=int32)

@@ -34,7 +34,7 @@ def exponential(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None
       key: A key.
       shape: Of the result.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.exponential(tanx.random.key(0), (3,))
     Array([2.950128  , 3.8434246 , 0.40390354], dtype=float32)
@@ -57,7 +57,7 @@ def laplace(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
       key: A key.
       shape: Of the result.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.laplace(tanx.random.key(0), (3,))
     Array([-2.2569816 , -3.1502788 ,  0.40859547], dtype=float32)
@@ -81,7 +81,7 @@ def logistic(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
       key: A key.
       shape: Of the result.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.logistic(tanx.random.key(0), (3,))
     Array([ 2.896376 ,  3.8217716, -0.6978392], dtype=float32)
@@ -108,7 +108,7 @@ def gumbel(key, shape: Sequence[int] = (), dtype=None, mode: str | None = None, 
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
       mode: ``"low"``, the default, makes each of one uniform number; ``"high"`` takes another one
         for the digits behind it, so that large results come out as rarely as they should.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.gumbel(tanx.random.key(0), (3,))
     Array([ 2.9233725 ,  3.8326178 , -0.09689324], dtype=float32)
@@ -142,7 +142,7 @@ def cauchy(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
       key: A key.
       shape: Of the result.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.cauchy(tanx.random.key(0), (3,))
     Array([ 6.0274944 , 14.837895  , -0.58172226], dtype=float32)
@@ -166,7 +166,7 @@ def rayleigh(key, scale, shape: Sequence[int] | None = None, dtype=None, *, out_
       scale: Standard deviation of the vectors' coordinates, numbers or arrays.
       shape: Of the result, to which ``scale`` must broadcast; by default its shape.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.rayleigh(tanx.random.key(0), 2.0, (3,))
     Array([0.65575665, 0.41620055, 2.9688284 ], dtype=float32)
@@ -191,7 +191,7 @@ def pareto(key, b, shape: Sequence[int] | None = None, dtype=None, *, out_shardi
       b: Parameter, numbers or arrays.
       shape: Of the result, to which ``b`` must broadcast; by default its shape.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.pareto(tanx.random.key(0), 2.0, (3,))
     Array([4.3713155, 6.832648 , 1.223789 ], dtype=float32)
@@ -240,7 +240,7 @@ def maxwell(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
       key: A key.
       shape: Of the result.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.maxwell(tanx.random.key(0), (2,))
     Array([2.6310966 , 0.99103296], dtype=float32)
@@ -293,7 +293,7 @@ def triangular(key, left, mode, right, shape: Sequence[int] | None = None, dtype
       left, mode, right: Numbers or arrays, in that order on the line.
       shape: Of the result, to which they must broadcast; by default theirs.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.triangular(tanx.random.key(0), 0.0, 0.5, 1.0, (3,))
     Array([0.8382394, 0.8965106, 0.4076098], dtype=float32)
@@ -319,7 +319,7 @@ def wald(key, mean, shape: Sequence[int] | None = None, dtype=None, *, out_shard
       mean: Numbers or arrays.
       shape: Of the result, to which ``mean`` must broadcast; by default its shape.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.wald(tanx.random.key(0), 1.0, (2,))
     Array([0.38059747, 0.41566533], dtype=float32)

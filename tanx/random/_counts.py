@@ -32,7 +32,7 @@ def geometric(key, p, shape: Sequence[int] | None = None, dtype=None, *, out_sha
       p: Probabilities, numbers or arrays.
       shape: Of the result, to which ``p`` must broadcast; by default its shape.
       dtype: Of integers; by default ``int32``, or ``int64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.geometric(tanx.random.key(0), 0.3, (4,))
     Array([1, 1, 4, 3], dtype=int32)
@@ -70,7 +70,7 @@ def poisson(key, lam, shape: Sequence[int] | None = None, dtype=None, *, method:
       dtype: Of integers; by default ``int32``, or ``int64`` with ``enable_x64``.
       method: ``"exact"``, by rejection; or ``"approximate"``, a function of one normal number,
         which takes the same time for every element.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.poisson(tanx.random.key(0), 4.0, (4,))
     Array([0, 1, 5, 5], dtype=int32)

@@ -1,4 +1,4 @@
-"""The gamma distribution, and those made of it."""
+"""The gamma distribution, and distributions built from it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def gamma(key, a, shape: Sequence[int] | None = None, dtype=None, *, method: str
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
       method: ``"exact"``, by rejection; or ``"approximate"``, a polynomial of a normal number,
         which takes the same time for every element.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.gamma(tanx.random.key(0), 2.0, (2,))
     Array([1.5897877, 1.7599413], dtype=float32)
@@ -53,7 +53,7 @@ def loggamma(key, a, shape: Sequence[int] | None = None, dtype=None, *, method: 
       shape: Of the result, to which ``a`` must broadcast; by default its shape.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
       method: ``"exact"`` or ``"approximate"``, see :func:`gamma`.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.loggamma(tanx.random.key(0), 0.01, (2,))
     Array([-11.478928,  -9.828522], dtype=float32)
@@ -121,7 +121,7 @@ def beta(key, a, b, shape: Sequence[int] | None = None, dtype=None, *, method: s
       shape: Of the result, to which both must broadcast; by default theirs.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
       method: ``"exact"`` or ``"approximate"``, see :func:`gamma`.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.beta(tanx.random.key(0), 2.0, 3.0, (2,))
     Array([0.23627359, 0.49045953], dtype=float32)
@@ -150,7 +150,7 @@ def dirichlet(key, alpha, shape: Sequence[int] | None = None, dtype=None, *, out
       alpha: Positive parameters; the last dimension is that of the vectors.
       shape: Of the result without its last dimension; the others of ``alpha`` must broadcast to it.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.dirichlet(tanx.random.key(0), jnp.array([1.0, 2.0, 3.0]))
     Array([0.14228562, 0.40488255, 0.45283186], dtype=float32)
@@ -190,7 +190,7 @@ def chisquare(key, df, shape: Sequence[int] | None = None, dtype=None, *, method
       shape: Of the result, to which ``df`` must broadcast; by default its shape.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
       method: ``"exact"`` or ``"approximate"``, see :func:`gamma`.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.chisquare(tanx.random.key(0), 3.0, (2,))
     Array([2.205084 , 2.4899676], dtype=float32)
@@ -214,7 +214,7 @@ def f(key, dfnum, dfden, shape: Sequence[int] | None = None, dtype=None, *, out_
       dfnum, dfden: Degrees of freedom above and below, numbers or arrays.
       shape: Of the result, to which both must broadcast; by default theirs.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.f(tanx.random.key(0), 3.0, 4.0, (2,))
     Array([2.7039127 , 0.22600974], dtype=float32)
@@ -242,7 +242,7 @@ def t(key, df, shape: Sequence[int] | None = None, dtype=None, *, out_sharding=N
       df: Degrees of freedom, numbers or arrays.
       shape: Of the result, to which ``df`` must broadcast; by default its shape.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.t(tanx.random.key(0), 3.0, (2,))
     Array([ 0.69022477, -3.2393372 ], dtype=float32)
@@ -269,7 +269,7 @@ def generalized_normal(key, p, shape: Sequence[int] = (), dtype=None, *, out_sha
       p: The power, a positive number.
       shape: Of the result.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.generalized_normal(tanx.random.key(0), 3.0, (2,))
     Array([0.89282674, 0.09650234], dtype=float32)
@@ -296,7 +296,7 @@ def ball(key, d: int, p=2, shape: Sequence[int] = (), dtype=None, *, out_shardin
       p: Which norm measures the radius, a positive number.
       shape: Of the result without its last dimension, which is ``d``.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.ball(tanx.random.key(0), 3)
     Array([0.91715974, 0.39274216, 0.0116535 ], dtype=float32)

@@ -39,7 +39,7 @@ _WORDS = np.dtype(np.uint32)
 
 
 def _generator(function: str, impl=None, dtype=None) -> Generator:
-    """The generator that is asked for by its name, by itself, or by the dtype of its keys."""
+    """The generator given by its name, by itself, or by the dtype of its keys."""
     if impl is not None and dtype is not None:
         raise ValueError(explain(f"tanx.random.{function}", "takes impl or dtype, not both.",
                                  f"impl:  {impl}", f"dtype: {dtype}"))
@@ -257,7 +257,7 @@ def bits(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
       key: A key.
       shape: Of the result.
       dtype: Of unsigned integers; by default ``uint32``, or ``uint64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.bits(tanx.random.key(0), (2,))
     Array([4070199207, 4202968722], dtype=uint32)

@@ -32,7 +32,7 @@ def multivariate_normal(key, mean, cov, shape: Sequence[int] | None = None, dtyp
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
       method: How to take a root of the covariance: ``"cholesky"``, the fastest, ``"eigh"`` or
         ``"svd"``, which also take matrices that are singular.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> mean, cov = jnp.array([1., 2.]), jnp.array([[4., 0.], [0., 1.]])
     >>> tanx.random.multivariate_normal(tanx.random.key(0), mean, cov, (5,)).shape
@@ -87,7 +87,7 @@ def orthogonal(key, n: int, shape: Sequence[int] = (), dtype=None, m: int | None
       dtype: Floating point or complex; by default ``float32``, or ``float64`` with ``enable_x64``.
       m: Columns, by default ``n``; of matrices that are not square the shorter vectors are
         orthonormal.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> q = tanx.random.orthogonal(tanx.random.key(0), 3)
     >>> bool(jnp.allclose(q @ q.T, jnp.eye(3), atol=1e-6))

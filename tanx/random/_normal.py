@@ -26,7 +26,7 @@ def normal(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
       shape: Of the result.
       dtype: Floating point or complex; by default ``float32``, or ``float64`` with ``enable_x64``.
         Real and imaginary part of complex numbers have half of the variance each.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.normal(tanx.random.key(0), (3,))
     Array([ 1.6226422 ,  2.0252647 , -0.43359438], dtype=float32)
@@ -67,7 +67,7 @@ def truncated_normal(key, lower, upper, shape: Sequence[int] | None = None, dtyp
       lower, upper: Bounds, numbers or arrays.
       shape: Of the result, to which the bounds must broadcast; by default theirs.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.truncated_normal(tanx.random.key(0), -1.0, 1.0, (3,))
     Array([ 0.8618594 ,  0.9412884 , -0.29104838], dtype=float32)
@@ -102,7 +102,7 @@ def lognormal(key, sigma=1.0, shape: Sequence[int] | None = None, dtype=None, *,
       sigma: Numbers or arrays.
       shape: Of the result, to which ``sigma`` must broadcast; by default its shape.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.lognormal(tanx.random.key(0), 0.5, (2,))
     Array([2.2508795, 2.752838 ], dtype=float32)

@@ -1,4 +1,4 @@
-"""What samplers share: dtypes and shapes that are asked for, and how eager code runs them."""
+"""What samplers share: requested dtypes and shapes, and how eager code runs them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OFTEN = 64
 """Calls of one kind after which eager code compiles a sampler also for small results."""
 
 MEMORY = 1024
-"""Kinds of calls that are counted; who has ever new shapes need not be remembered."""
+"""Kinds of calls that are counted; calls with ever new shapes need not be remembered."""
 
 
 def sampler(fun: Callable | None = None, *, inline: bool = False, sums: bool = False) -> Callable:
@@ -77,12 +77,12 @@ def repeat(goes_on: Callable, step: Callable, state: tuple) -> tuple:
 
 
 def dtype_of(function: str, dtype, default: Callable[[], np.dtype]) -> np.dtype:
-    """The dtype that is asked for, or the default."""
+    """The requested dtype, or the default."""
     return dtypes.requested_dtype(default() if dtype is None else dtype, f"tanx.random.{function}")
 
 
 def floating(function: str, dtype) -> np.dtype:
-    """The floating-point dtype that is asked for."""
+    """The requested floating-point dtype."""
     found = dtype_of(function, dtype, dtypes.default_float)
     if not dtypes.issubdtype(found, np.floating):
         raise ValueError(explain(f"tanx.random.{function}", "gives floating-point numbers.",
@@ -91,7 +91,7 @@ def floating(function: str, dtype) -> np.dtype:
 
 
 def complex_or_float(function: str, dtype) -> np.dtype:
-    """The floating-point or complex dtype that is asked for."""
+    """The requested floating-point or complex dtype."""
     found = dtype_of(function, dtype, dtypes.default_float)
     if not dtypes.issubdtype(found, np.inexact):
         raise ValueError(explain(
@@ -101,7 +101,7 @@ def complex_or_float(function: str, dtype) -> np.dtype:
 
 
 def integer(function: str, dtype) -> np.dtype:
-    """The integer dtype that is asked for."""
+    """The requested integer dtype."""
     found = dtype_of(function, dtype, dtypes.default_int)
     if not dtypes.issubdtype(found, np.integer):
         raise TypeError(explain(f"tanx.random.{function}", "gives integers.", f"dtype: {found}"))
@@ -109,7 +109,7 @@ def integer(function: str, dtype) -> np.dtype:
 
 
 def sample_shape(function: str, shape, **parameters) -> tuple[int, ...]:
-    """The shape of the result: the one asked for, or that of all parameters together.
+    """The shape of the result: the requested one, or that of all parameters together.
 
     Parameters must broadcast to it without making it larger.
     """

@@ -1,4 +1,4 @@
-"""Uniform numbers, and what is made of them and of bits directly."""
+"""Uniform numbers, and samples computed from them and from bits directly."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def uniform(key, shape: Sequence[int] = (), dtype=None, minval=0.0, maxval=1.0, 
       shape: Of the result; ``minval`` and ``maxval`` must broadcast to it.
       dtype: Floating point; by default ``float32``, or ``float64`` with ``enable_x64``.
       minval, maxval: Numbers or arrays.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.uniform(tanx.random.key(0), (3,))
     Array([0.947667  , 0.9785799 , 0.33229148], dtype=float32)
@@ -73,7 +73,7 @@ def bernoulli(key, p=0.5, shape: Sequence[int] | None = None, mode: str = "low",
       shape: Of the result, to which ``p`` must broadcast; by default that of ``p``.
       mode: ``"low"`` compares with one uniform number; ``"high"`` takes another one for digits
         behind those, so that probabilities near 0 come out right.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.bernoulli(tanx.random.key(0), 0.5, (4,))
     Array([False, False,  True,  True], dtype=bool)
@@ -108,7 +108,7 @@ def randint(key, shape: Sequence[int], minval, maxval, dtype=None, *, out_shardi
       shape: Of the result; ``minval`` and ``maxval`` must broadcast to it.
       minval, maxval: Numbers or arrays.
       dtype: Of integers; by default ``int32``, or ``int64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.randint(tanx.random.key(0), (4,), 0, 10)
     Array([9, 0, 2, 3], dtype=int32)
@@ -167,7 +167,7 @@ def rademacher(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None)
       key: A key.
       shape: Of the result.
       dtype: Of numbers; by default ``int32``, or ``int64`` with ``enable_x64``.
-      out_sharding: How the result lies on devices.
+      out_sharding: How the result is laid out over devices.
 
     >>> tanx.random.rademacher(tanx.random.key(0), (4,))
     Array([-1, -1,  1,  1], dtype=int32)

@@ -19,7 +19,7 @@ __all__ = ["MODES", "Tap", "bspline_weights", "keys_weights", "linear_weights", 
 class Tap(NamedTuple):
     """An entry along one dimension: its index, its weight, and whether there is such an entry.
 
-    None stands for a weight of 1 and for an entry that is always there.
+    None means a weight of 1, and an entry that always exists.
     """
 
     index: Any
@@ -51,7 +51,7 @@ def _reflect(xp, i, size: int):
 
 MODES: dict[str, Callable] = {"constant": _clip, "nearest": _clip, "wrap": _wrap,
                               "mirror": _mirror, "reflect": _reflect}
-"""The entry that stands for index ``i``, on arrays of NumPy or traced ones.
+"""The entry for index ``i``, on NumPy arrays or traced ones.
 
 Beyond the ends, "constant" has a value instead.
 """

@@ -21,14 +21,14 @@ def lookup(table, *coordinates, start=0, step=1, method: str = "linear", mode: s
            fill_value=0):
     """Entries of a table at places given by coordinates, one for each of its leading dimensions.
 
-    The entry of index ``i`` along a dimension stands at ``start + i * step``; both are numbers, or
+    The entry of index ``i`` along a dimension is at ``start + i * step``; both are numbers, or
     have one number for each dimension. Coordinates are broadcast; further dimensions of the table
     come last in the result, so that an entry may be a vector or a matrix. Between entries,
 
     - ``"nearest"`` takes the closest one;
     - ``"linear"`` takes the mean of the two next to the place, by distance;
     - ``"cubic"`` goes through the entries with a continuous slope (cubic convolution): exact for
-      polynomials up to the second degree, and made of four entries a dimension.
+      polynomials up to the second degree, and computed from four entries per dimension.
 
     ``mode`` is for places beyond the ends: ``"nearest"`` takes the entry at the end, ``"constant"``
     gives ``fill_value``, and ``"wrap"``, ``"mirror"`` and ``"reflect"`` continue the table. Integer

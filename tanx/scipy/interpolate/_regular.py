@@ -71,7 +71,7 @@ class RegularGridInterpolator:
     def __call__(self, xi, method: str | None = None):
         """Values at places: ``xi`` has coordinates along its last dimension, or is a tuple of them.
 
-        ``method`` stands in for that of the interpolator.
+        ``method`` overrides that of the interpolator.
         """
         method = self.method if method is None else _checked_method(method)
         places = _places(xi, len(self.grid))
@@ -185,7 +185,7 @@ def _any(conditions: list):
 
 
 def _beside(condition, values, grid):
-    """A condition on places, beside the values at these."""
+    """A condition on positions, next to the values there."""
     return condition[(..., *[None] * (values.ndim - len(grid)))]
 
 

@@ -244,7 +244,7 @@ def polar(a, side: str = "right", *, method: str = "qdwh", eps: float | None = N
 
 @library_jit(static_argnames=("right",))
 def _polar_of(a, right: bool):
-    """The polar factors; those of the adjoint matrix tell those of a wide one."""
+    """The polar factors; those of a wide matrix follow from those of its adjoint."""
     is_tall = a.shape[-2] >= a.shape[-1]
     u, p = _polar(a if is_tall else adjoint(a))
     u = u if is_tall else adjoint(u)

@@ -102,7 +102,7 @@ def circulant(c):
 
 
 def _monic(a):
-    """``0, 1, -a[1] / a[0], -a[2] / a[0], …``: what companions of a polynomial are made of."""
+    """``0, 1, -a[1] / a[0], -a[2] / a[0], …``: the elements of companions of a polynomial."""
     ends = jnp.array([0, 1], a.dtype)
     return _joined(ends, -a[..., 1:] / a[..., :1])
 

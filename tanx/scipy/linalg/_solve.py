@@ -106,7 +106,7 @@ def _moved_solution(lower: bool, primals, tangents):
 
 
 def cho_solve(c_and_lower, b, overwrite_b: bool = False, check_finite: bool = True):
-    """Solve ``a @ x = b``, given what :func:`cho_factor` made of ``a``.
+    """Solve ``a @ x = b``, given the result of :func:`cho_factor` for ``a``.
 
     >>> factor = tanx.scipy.linalg.cho_factor(jnp.array([[4., 2.], [2., 5.]]))
     >>> tanx.scipy.linalg.cho_solve(factor, jnp.array([8., 12.]))
@@ -133,7 +133,7 @@ def _by_cholesky(factor, b, lower: bool):
 
 @library_jit(static_argnames=("trans", "overwrite_b", "check_finite"))
 def lu_solve(lu_and_piv, b, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True):
-    """Solve ``a @ x = b``, given what :func:`lu_factor` made of ``a``.
+    """Solve ``a @ x = b``, given the result of :func:`lu_factor` for ``a``.
 
     ``trans`` is 0, or 1 for the transposed matrix of ``a``, or 2 for the adjoint.
 

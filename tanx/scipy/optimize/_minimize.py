@@ -54,7 +54,7 @@ def minimize(fun: Callable, x0, args: tuple = (), *, method: str, tol: float | N
     stop, ``norm``, how it is measured, and ``line_search_maxiter``; or
     ``"l-bfgs-experimental-do-not-rely-on-this"``, which keeps ``maxcor`` steps instead of a matrix,
     with the options ``maxiter``, ``gtol``, ``norm``, ``ftol``, ``maxfun``, ``maxgrad`` and
-    ``maxls``. ``tol`` stands for ``gtol`` unless that is given.
+    ``maxls``. ``tol`` means ``gtol`` unless that is given.
 
     Complex numbers are pairs of real ones: ``jac`` then has the derivatives by real parts, plus
     ``1j`` times those by imaginary parts, and ``hess_inv`` is that of all real parts before all

@@ -1,4 +1,4 @@
-"""What is looked for in a tree of points: nearest neighbours, and those within a radius.
+"""Searches in a tree of points: nearest neighbours, and those within a radius.
 
 Each function is about one place ``x``; ``vmap`` makes a loop over places of it, in which every
 place goes its own way through the tree. Distances are compared by their ``p``-th powers.

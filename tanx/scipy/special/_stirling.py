@@ -1,4 +1,4 @@
-"""The gamma function by its pieces, in float64, for the functions that are made of it."""
+"""The gamma function by its pieces, in float64, for the functions that use it."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _along(function: str, a, axis) -> tuple[Any, int | None]:
 def mode(a, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False):
     """The most frequent value along ``axis``, and how often it occurs; the least of several.
 
-    ``axis=None`` stands for all axes. NaN is a value, greater than all others; ``nan_policy`` other
+    ``axis=None`` means all axes. NaN is a value, greater than all others; ``nan_policy`` other
     than ``"propagate"`` is not implemented.
 
     >>> tanx.scipy.stats.mode(jnp.array([3, 1, 3, 2, 1, 3]))
