@@ -64,16 +64,18 @@ def routines() -> dict[str, int]:
 def _fill(kind: np.ndarray, letter: str, made: dict[str, int]) -> None:
     """Write what native code must know about a dtype; see ``product_native.py``."""
     from .._compiler.kernels.gemm.micro import kernel_symbol
+    from .._compiler.kernels.triangle import INVERSE, inverse_text
     from .._compiler.machine import host as this_machine
     from .._compiler.schedule.tiles import best_tile
     dtype = np.dtype(letter if letter == "d" else "f")
     tile = best_tile("k", 32, 64, 256, dtype, this_machine())
     assert tile is not None
+    symbol = INVERSE + dtype.name
     signs = -(1 << 63) | (1 << 31) * (dtype.itemsize == 4)
     one = int(np.ones(1, dtype).view(f"i{dtype.itemsize}")[0])
-    kind[:16] = [dtype.itemsize, signs, one, tile_address(kernel_symbol(tile, dtype, True)),
-                 tile.rows, tile.columns, made["pack_panels"], made["product_task"],
-                 made["swap_rows"], made["reflect_task"],
-                 *(lapack.address(letter + name) for name in (
-                     "getrf", "potf2", "trti2", "geqr2", "scal")),
-                 _SMALL * tile.lanes]
+    kind[:] = [dtype.itemsize, signs, one, tile_address(kernel_symbol(tile, dtype, True)),
+               tile.rows, tile.columns, made["pack_panels"], made["product_task"],
+               made["swap_rows"], made["reflect_task"],
+               *(lapack.address(letter + name) for name in (
+                   "getrf", "potf2", "trti2", "geqr2", "scal")),
+               _SMALL * tile.lanes, permanent(symbol, lambda: inverse_text(dtype))[symbol]]

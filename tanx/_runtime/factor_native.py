@@ -12,7 +12,6 @@ from __future__ import annotations
 from .native import C, address_of, call, int32, put, put32, stack, word
 from .product_native import (
     COPY,
-    ONE,
     OVERWRITE,
     SIZE,
     SUBTRACT,
@@ -28,8 +27,10 @@ __all__ = ["dgetrf", "dpotrf", "dtrsm", "move", "narrowed", "sgetrf", "spotrf", 
 
 GETRF, POTF2, TRTI2 = 80, 88, 96
 """Offsets of LAPACK's routines in a kind."""
+INVERSE = 128
+"""Offset in a kind of the kernel that inverts a triangle (``kernels/triangle.py``)."""
 LEAF = 32
-"""Rows or columns of blocks that are not halved."""
+"""Rows or columns of blocks that are not halved: what that kernel can invert."""
 PANEL, PANEL_ELEMENTS = 32, 40000
 """Columns that an LU factorisation leaves to LAPACK, and the elements up to which it does: with
 more, LAPACK's own threads would take part, and then spin for half a second."""
@@ -180,39 +181,14 @@ def _solve(kind: int, m: int, n: int, a: int, rows: int, columns: int, b: int, s
 def _solve_small(kind: int, m: int, n: int, a: int, rows: int, columns: int, b: int, step: int,
                  flags: int) -> None:
     inverse = stack(8 * LEAF * LEAF)
+    count = n
     if flags & LEFT:
-        _invert(kind, m, a, rows, columns, inverse, flags)
+        count = m
+    call(word(kind, INVERSE), inverse, a, rows, columns, count, flags & LOWER, flags & UNIT)
+    if flags & LEFT:
         multiply(kind, m, n, m, inverse, 1, LEAF, b, 1, step, b, step, OVERWRITE)
     else:
-        _invert(kind, n, a, rows, columns, inverse, flags)
         multiply(kind, m, n, n, b, 1, step, inverse, 1, LEAF, b, step, OVERWRITE)
-
-
-def _invert(kind: int, n: int, a: int, rows: int, columns: int, inverse: int, flags: int) -> None:
-    """Write the inverse of a triangle, with zeros in the other one."""
-    size = word(kind, SIZE)
-    C.memset(inverse, 0, LEAF * LEAF * size)
-    given = stack(40)
-    put(given, 0, LETTER_U)
-    put(given, 8, LETTER_N)
-    if flags & LOWER:
-        put(given, 0, LETTER_L)
-    j = 0
-    while j < n:
-        i = 0
-        end = j + 1
-        if flags & LOWER:
-            i = j
-            end = n
-        while i < end:
-            move(kind, inverse + (i + j * LEAF) * size, a + (i * rows + j * columns) * size)
-            i += 1
-        if flags & UNIT:
-            move(kind, inverse + (j + j * LEAF) * size, kind + ONE)
-        j += 1
-    put32(given, 16, n)
-    put32(given, 24, LEAF)
-    call(word(kind, TRTI2), given, given + 8, given + 16, inverse, given + 24, given + 32, 1, 1)
 
 
 def move(kind: int, to: int, given: int) -> None:

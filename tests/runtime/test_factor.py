@@ -1,5 +1,6 @@
 """Our routines for large matrices do what LAPACK's of the same name do."""
 
+import ctypes
 from itertools import product
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
+from tanx._compiler.kernels.triangle import INVERSE, inverse_text
 from tanx._loops import lapack
 from tanx._ops.linalg import (
     cholesky_p,
@@ -16,6 +18,7 @@ from tanx._ops.linalg import (
     triangular_solve_p,
 )
 from tanx._runtime.factor import own_routine, routines
+from tanx._runtime.machine_code import permanent
 
 DTYPES = ["float32", "float64"]
 SIZES = [1, 31, 64, 97, 130, 301]
@@ -40,6 +43,25 @@ def both(monkeypatch):
 def close(got, wanted):
     scale = np.abs(wanted).max()
     np.testing.assert_allclose(got, wanted, rtol=0, atol=TOLERANCE[wanted.dtype.name] * scale)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 5, 31, 32])
+@pytest.mark.parametrize("lower, unit, transposed", [*product([False, True], repeat=3)])
+def test_inverse_of_a_small_triangle(n, lower, unit, transposed, dtype):
+    """All of the column is written; elements of the other triangle are not read."""
+    a = numbers(40, 41, dtype=dtype) + 6 * np.eye(40, 41, dtype=dtype)
+    corner = (a.T if transposed else a)[:n, :n]
+    wanted = np.linalg.inv((np.tril if lower else np.triu)(corner) if not unit else (
+        (np.tril(corner, -1) if lower else np.triu(corner, 1)) + np.eye(n)))
+    out = np.full((32, 32), np.nan, dtype)
+    symbol = INVERSE + dtype
+    address = permanent(symbol, lambda: inverse_text(np.dtype(dtype)))[symbol]
+    steps = (1, 41) if transposed else (41, 1)
+    ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 7)(address)(
+        out.ctypes.data, a.ctypes.data, *steps, n, lower, unit)
+    np.testing.assert_allclose(out.T[:n, :n], wanted, atol=TOLERANCE[dtype] * abs(wanted).max())
+    assert not out.T[n:, :n].any() and np.isnan(out.T[:, n:]).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
