@@ -34,6 +34,7 @@ from .._runtime.eager import compiled
 from .._runtime.result_places import Committed, Places, placed, places_ahead, result_places
 from .._transforms.discharge import Discharged, discharge, is_stateful
 from .._transforms.low import low_types, lowered
+from ..dtypes import KeyType
 from ..errors import explain
 from ..tree_util import (
     keystr,
@@ -126,17 +127,27 @@ class Program:
         return tuple(flags) if any(flags) else ()
 
     @cached_property
+    def plain(self) -> ClosedJaxpr:
+        """The function as compilers take it: on words, if it is one of long keys."""
+        closed = self.pure.closed
+        if KeyType.any_is_long:
+            from .._compiler.long_keys import has_long_keys, on_words
+            if has_long_keys(closed):
+                return on_words(closed)
+        return closed
+
+    @cached_property
     def module(self):
         """The program of loops and its memory."""
         from .._compiler.pipeline import build
-        return build(self.pure.closed, self.donated)
+        return build(self.plain, self.donated)
 
     def stablehlo(self, debug_info: bool = False) -> str:
         """The text that other compilers read."""
         from .._export.stablehlo import module_text
         results = tree_unflatten(self.out_tree, [0] * len(self.closed.out_avals))
         return module_text(
-            self.pure.closed, name=f"jit_{self.name}", keep_unused=self.keep_unused,
+            self.plain, name=f"jit_{self.name}", keep_unused=self.keep_unused,
             donated=[n for n, donated in enumerate(self.donated) if donated],
             result_info=[f"result{keystr(path)}" for (path, _), aval in
                          zip(tree_flatten_with_path(results)[0], self.closed.out_avals)

@@ -181,7 +181,7 @@ def as_keys(words: Words):
     """Keys as they are stored, from their words."""
     stored = dtypes.stored_as(4 * len(words))
     missing = stored.itemsize // 4 - len(words)
-    if not isinstance(words[0], build.Expr):
+    if words and not isinstance(words[0], build.Expr):
         zeros = (np.zeros((), _U32),) * missing
         return np.stack(np.broadcast_arrays(*words, *zeros), -1).view(stored)[..., 0]
     words = (*words, *(build.const(0, _U32),) * missing)

@@ -247,8 +247,11 @@ class RandomWrap(KeyPrimitive):
         return ShapedArray(words.shape[:n], key_type(impl))
 
     def eval(self, words, *, impl):
-        flat = words.reshape(*words.shape[:words.ndim - len(impl.key_shape)], prod(impl.key_shape))
-        return as_keys(tuple(np.moveaxis(flat, -1, 0)))
+        count, form = prod(impl.key_shape), key_type(impl).stored
+        rows = words.reshape(*words.shape[:words.ndim - len(impl.key_shape)], count)
+        whole = np.zeros((*rows.shape[:-1], form.itemsize // 4), _U32)
+        whole[..., :count] = rows
+        return whole.view(form)[..., 0]
 
     def lower(self, at, words, *, impl):
         return as_keys(tuple(words[[*at, *map(build.const, place)]]
@@ -267,13 +270,12 @@ class RandomUnwrap(KeyPrimitive):
         return ShapedArray((*keys.shape, *impl.key_shape), _U32)
 
     def eval(self, keys, *, impl):
-        words = np.stack(as_words(keys)[:prod(impl.key_shape)], -1)
-        return words.reshape(*keys.shape, *impl.key_shape)
+        words = np.asarray(keys, order="C").reshape(*keys.shape, 1).view(_U32)
+        return words[..., :prod(impl.key_shape)].reshape(*keys.shape, *impl.key_shape)
 
     def lower(self, at, keys, *, impl):
         number = build.flatten_index(at[keys.ndim:], impl.key_shape)
-        words = as_words(keys[at[:keys.ndim]])[:prod(impl.key_shape)]
-        return chosen(number, list(words))
+        return chosen(number, list(as_words(keys[at[:keys.ndim]])))
 
 
 class RandomClone(KeyPrimitive):

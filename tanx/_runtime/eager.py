@@ -307,6 +307,10 @@ def compiled(closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):
     """
     if not is_native():
         return interpreted(closed, donated) if any(donated) else interpreted(closed)
+    if dtypes.KeyType.any_is_long:
+        from .long_keys import has_long_keys, run_on_words  # late: few programs have such keys
+        if has_long_keys(closed):
+            return run_on_words(closed, donated) if any(donated) else run_on_words(closed)
     from .executable import executable_of
     return executable_of(closed, donated) if any(donated) else executable_of(closed)
 

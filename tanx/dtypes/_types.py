@@ -96,12 +96,15 @@ class KeyType(ExtendedDType):
     """
 
     type = prng_key
+    any_is_long = False  # whether there are keys that compiled code takes apart
 
     def __init__(self, impl: Any):
         self.impl = impl
         self.name = f"key<{impl.tag}>"
         self.itemsize = 4 * math.prod(impl.key_shape)
         self.stored = stored_as(self.itemsize)
+        if self.stored.kind == "V":
+            KeyType.any_is_long = True
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KeyType) and self.impl == other.impl
@@ -113,16 +116,16 @@ class KeyType(ExtendedDType):
 def stored_as(itemsize: int) -> np.dtype:
     """The dtype in which keys of so many bytes are stored: as one element, which is only moved.
 
-    It may be longer than the key; the words at its end are zero.
+    It may be longer than the key; the words at its end are zero. Keys of more than four words are
+    bytes to NumPy.
 
-    >>> stored_as(8).itemsize, stored_as(12).itemsize
-    (8, 16)
+    >>> stored_as(8).itemsize, stored_as(12).itemsize, stored_as(20)
+    (8, 16, dtype('V20'))
     """
     for size, dtype in _STORED.items():
         if itemsize <= size:
             return dtype
-    raise NotImplementedError(explain(
-        "tanx.random", "a key has at most four words.", f"bytes of a key: {itemsize}"))
+    return np.dtype(f"V{itemsize}")
 
 
 def stored(dtype: Any) -> np.dtype:

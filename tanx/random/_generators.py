@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 
 from .. import lax
@@ -59,8 +57,8 @@ def define_prng_impl(*, key_shape, seed, split, random_bits, fold_in, name: str 
                      tag: str = "?") -> Generator:
     """A generator of functions on arrays, for ``impl`` of :func:`tanx.random.key`.
 
-    The functions are those of one key, its words of uint32 an array of ``key_shape``: at least one
-    dimension, and at most four words.
+    The functions are those of one key, its words of uint32 an array of ``key_shape``, which has at
+    least one dimension.
 
     Args:
       key_shape: The shape of the words of a key.
@@ -90,10 +88,6 @@ def define_prng_impl(*, key_shape, seed, split, random_bits, fold_in, name: str 
         raise TypeError(explain(
             "tanx.extend.random.define_prng_impl", "the words of a key need a dimension.",
             f"key_shape: {shape}", hint="key_shape=(1,) is a key of one word."))
-    if not 1 <= prod(shape) <= 4:
-        raise NotImplementedError(explain(
-            "tanx.extend.random.define_prng_impl", "a key has one to four words.",
-            f"key_shape: {shape}"))
 
     def each(function, *arrays, words: int = len(shape)):
         """The function for each key of an array of them, or for each seed."""

@@ -7,9 +7,16 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx import random
+from tanx import lax, random
 
-IMPLS = ("threefry2x32", "rbg", "unsafe_rbg")
+WORDS = np.arange(6, dtype=np.uint32).reshape(2, 3)
+LONG = tanx.extend.random.define_prng_impl(
+    key_shape=(2, 3), seed=lambda seed: WORDS + seed.astype(jnp.uint32),
+    split=lambda key, shape: key + 7 * jnp.arange(1, np.prod(shape) + 1, dtype=jnp.uint32).reshape(
+        *shape, 1, 1), fold_in=lambda key, data: key ^ data, name="long", tag="long",
+    random_bits=lambda key, width, shape: jnp.broadcast_to(
+        key.sum(), shape).astype(f"uint{width}"))
+IMPLS = ("threefry2x32", "rbg", "unsafe_rbg", LONG)  # keys of two words, of four, and of six
 
 
 def words(keys):
@@ -49,7 +56,8 @@ def test_moving_keys_moves_their_words(keys, move):
 def test_choosing_between_keys(keys):
     mask = np.array([True, False, True, False])
     chosen = tanx.jit(lambda x: jnp.where(mask, x, x[0]))(keys)
-    expected = np.where(mask[:, None], words(keys), words(keys)[0])
+    rest = (1,) * (words(keys).ndim - 1)
+    expected = np.where(mask.reshape(4, *rest), words(keys), words(keys)[0])
     np.testing.assert_array_equal(words(chosen), expected)
 
 
@@ -78,7 +86,9 @@ def test_all_bits_of_keys_count(first, second):
         assert bool(got) == (first == second)
 
 
-def test_keys_are_leaves_and_survive_pickling(keys):
+@pytest.mark.parametrize("impl", IMPLS[:3])
+def test_keys_are_leaves_and_survive_pickling(impl):
+    keys = random.split(random.key(1, impl=impl), 4)
     assert tanx.tree.leaves({"a": keys})[0] is keys
     copy = pickle.loads(pickle.dumps(keys))
     assert copy.dtype == keys.dtype
@@ -198,3 +208,33 @@ def test_bits_look_random():
     ones = np.unpackbits(bits.view(np.uint8)).mean()
     assert abs(ones - 0.5) < 5 * 0.5 / np.sqrt(32 * bits.size)
     assert len(np.unique(bits)) > bits.size - 100
+
+
+def test_keys_in_loops_and_branches(keys):
+    first = keys[0]
+
+    def run(keys, n, flag):
+        carried = lax.fori_loop(0, n, lambda i, k: keys[i % 4], first)
+        chosen = lax.cond(flag, lambda a, b: a, lambda a, b: b, keys[1], keys[2])
+        found = lax.while_loop(lambda s: (s[1][s[0]] != first) & (s[0] > 0),
+                               lambda s: (s[0] - 1, s[1]), (3, keys))[0]
+        turned = tanx.vmap(lambda k, other: jnp.where(flag, k, other))(keys, keys[::-1])
+        stored = keys.at[n].set(first)
+        return carried, chosen, found, turned, lax.dynamic_slice(stored, (n,), (2,))
+
+    compiled = tanx.jit(run)
+    for _ in range(4):
+        for flag in (True, False):
+            carried, chosen, found, turned, stored = compiled(keys, 2, flag)
+            assert bool(carried == keys[1]) and bool(chosen == keys[1 if flag else 2])
+            assert int(found) == 0 and chosen.dtype == keys.dtype and chosen.shape == ()
+            np.testing.assert_array_equal(words(turned), words(keys)[::1 if flag else -1])
+            np.testing.assert_array_equal(words(stored), words(keys)[[0, 3]])
+
+
+def test_donated_keys(keys):
+    turn = tanx.jit(lambda k: k[::-1], donate_argnums=0)
+    for _ in range(5):
+        mine = keys.copy()
+        out = turn(mine)
+        np.testing.assert_array_equal(words(out), words(keys)[::-1])
