@@ -79,7 +79,7 @@ def user_frame() -> FrameType | None:
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the user's line, wherever in tanx the reason was found.
 
-    The message speaks of the function that this line called, as those of errors do.
+    The message names the function that this line called, as those of errors do.
     """
     inner, colon, rest = message.partition(": ")
     if inner.startswith("tanx."):

@@ -149,7 +149,7 @@ def is_tree_node(typ: type) -> bool:
 
 
 def flatten_one_level(tree) -> tuple[Sequence, Any]:
-    """The children of a node, and what tells it apart from others of its type.
+    """The children of a node, and the data that distinguishes it from others of its type.
 
     >>> flatten_one_level({"b": 1, "a": (2, 3)})
     (((2, 3), 1), ('a', 'b'))
@@ -180,7 +180,7 @@ def _opened(function: str, tree, result):
 def tree_map(f: Callable, tree, *rest, is_leaf: Callable[[Any], bool] | None = None):
     """Apply ``f`` to each leaf of ``tree``; the result has the structure of ``tree``.
 
-    Of each further tree, ``f`` gets the subtree that stands where ``tree`` has the leaf.
+    For each further tree, ``f`` gets the subtree at the position of the leaf of ``tree``.
 
     >>> tree_map(lambda x, y: x + y, {"a": 1, "b": [2, 3]}, {"a": 10, "b": [20, 30]})
     {'a': 11, 'b': [22, 33]}
@@ -300,7 +300,7 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
 
 @boundary
 def tree_broadcast(prefix_tree, full_tree, is_leaf: Callable[[Any], bool] | None = None):
-    """Repeat each leaf of ``prefix_tree`` over the subtree of ``full_tree`` that it stands for.
+    """Repeat each leaf of ``prefix_tree`` over its subtree of ``full_tree``.
 
     >>> tree_broadcast({"a": 0, "b": [1, 2]}, {"a": (7, 7), "b": [7, {"c": 7}]})
     {'a': (0, 0), 'b': [1, {'c': 2}]}
@@ -626,7 +626,7 @@ class Partial(functools.partial):
 
 
 class _Whole:
-    """A partial as one opaque function, compared by the partial it stands for."""
+    """A partial as one opaque function, compared by the partial itself."""
 
     def __init__(self, function: functools.partial):
         self.function = function

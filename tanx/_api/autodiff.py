@@ -284,7 +284,7 @@ def _checked_tangent(function: str, primal, tangent):
 
 
 def _checked_high_tangent(function: str, primal, aval, tangent):
-    """The tangent of a value of a high type, which its type tells the type of."""
+    """The tangent of a value of a high type, whose type determines the type of the tangent."""
     if not is_arraylike(tangent) or not aval.matches(typeof(tangent)):
         found = typeof(tangent) if is_arraylike(tangent) else f"{tangent!r:.100}"
         raise ValueError(explain(

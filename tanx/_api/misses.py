@@ -1,4 +1,4 @@
-"""Why a jitted function is traced again: what ``explain_cache_misses`` tells.
+"""Why a jitted function is traced again: the reports of ``explain_cache_misses``.
 
 A call is compared with the traced call that it differs least from.
 """

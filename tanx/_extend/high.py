@@ -149,7 +149,7 @@ class HiPrim:
             f"for transpose support, subclass {type(self)} must implement `transpose`")
 
     def batch(self, axis_data, args, dims):
-        """The result on arguments with a batch axis where ``dims`` tells, and where it has its."""
+        """The result on arguments with batch axes at ``dims``, and where its own batch axis is."""
         raise NotImplementedError(f"for vmap support, subclass {type(self)} must implement `batch`")
 
     def staging(self, trace, source_info, *args):

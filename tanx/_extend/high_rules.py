@@ -185,7 +185,7 @@ def bdims_at_front(axis_data, args: Sequence, dims: Sequence) -> tuple:
 
 
 def unmap_avals(axis_data, avals: Sequence, dims: Sequence) -> tuple:
-    """Types with the batch axis that ``dims`` tells."""
+    """Types with a batch axis at ``dims``."""
     return tuple(aval if d is None else aval.inc_rank(axis_data.size, d)
                  for aval, d in zip(avals, dims, strict=True))
 

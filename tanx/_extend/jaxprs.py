@@ -378,7 +378,7 @@ def concrete_or_error(force: Any, val: Any, context: str = ""):
 
 
 class set_current_trace(running):
-    """Make a trace the running one for a block; leaks are looked for by ``checking_leaks``."""
+    """Make a trace the running one for a block; ``checking_leaks`` finds leaks."""
 
     __slots__ = ("check_leaks",)
 

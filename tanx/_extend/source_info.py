@@ -11,7 +11,7 @@ __all__ = ["NameStack", "SourceInfo", "current", "current_name_stack", "extend_n
 
 
 def register_exclusion(path: str) -> None:
-    """Leave the files below a path out when the line of the user is looked for.
+    """Skip the files below a path when searching for the user's line.
 
     >>> tanx.extend.source_info_util.register_exclusion("no/such/library")
     """
@@ -112,7 +112,7 @@ class set_name_stack(_Within):
 
 
 class extend_name_stack(_Within):
-    """One more named scope, for a block; tells all that are open.
+    """One more named scope, for a block; returns all that are open.
 
     >>> with tanx.extend.source_info_util.extend_name_stack("layer") as stack:
     ...     str(stack)

@@ -147,7 +147,7 @@ class ProfileData:
 
     @classmethod
     def from_text_proto(cls, text: str, /) -> Self:
-        """The profile that a text tells, in the text format of protocol buffers."""
+        """The profile that a text describes, in the text format of protocol buffers."""
         return cls(cls.text_proto_to_serialized_xspace(text))
 
     @staticmethod

@@ -102,7 +102,7 @@ class _Plane:
 
 
 def facts_of(span: Span) -> list[tuple[str, Any]]:
-    """What a profile tells of a span besides its name and its time."""
+    """The attributes of a span besides its name and its time."""
     facts: list[tuple[str, Any]] = []
     if span.category != "annotation":
         facts.append(("category", span.category))

@@ -49,7 +49,7 @@ class Alias(ModuleType):
 
     def __init__(self, name: str, target: ModuleType):
         super().__init__(name, target.__doc__)
-        # An empty path: what is not found by our finder is not looked for in tanx's folders.
+        # An empty path: what our finder does not find is not searched in tanx's folders.
         self.__dict__.update(DIFFERENT.get(name, {}), _target=target, __path__=[])
 
     def __getattr__(self, name: str):

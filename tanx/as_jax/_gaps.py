@@ -30,7 +30,7 @@ def names_in(source: str) -> Iterator[tuple[str, int]]:
     [('jax.numpy', 1), ('jax.numpy.linalg.qr', 2)]
     """
     tree = ast.parse(source)
-    known: dict[str, str] = {}  # what local names stand for
+    known: dict[str, str] = {}  # what local names refer to
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for name in node.names:
@@ -122,7 +122,7 @@ def gaps(library: str) -> dict[str, list[str]]:
 
 
 def report(libraries: Iterable[str]) -> str:
-    """What to tell a user who asks about some libraries."""
+    """The report for a user who asks about some libraries."""
     lines = []
     for library in libraries:
         missing = gaps(library)

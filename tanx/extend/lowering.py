@@ -1,4 +1,4 @@
-"""tanx.extend.lowering: what lowerings are told; nothing of MLIR is behind it."""
+"""tanx.extend.lowering: the arguments of lowerings; there is no MLIR behind them."""
 
 from .._base.traceback import shown
 from .._base.window import publish

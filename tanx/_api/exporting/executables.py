@@ -118,7 +118,7 @@ def _executable(closed: ClosedJaxpr, donated: tuple[bool, ...]) -> Executable:
 
 @contextmanager
 def _folder(files: dict[str, bytes]) -> Iterator[str]:
-    """A folder with some files, in which compiled code is looked for and left meanwhile."""
+    """A folder with some files, which is the cache of compiled code meanwhile."""
     with tempfile.TemporaryDirectory(prefix="tanx") as folder, ExitStack() as options:
         for data in {data[:32]: data for data in files.values()}.values():  # by their names
             path = os.path.join(folder, data[:32].hex() + _SUFFIX)

@@ -1,3 +1,4 @@
-"""``jax._src.flattree``: quax tells by it which operands of a ``scan`` are constants and carry."""
+"""``jax._src.flattree``: quax uses it to find which operands of a ``scan`` are constants and
+carry."""
 
 from ..._control.flat_tree import *

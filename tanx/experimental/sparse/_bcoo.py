@@ -176,7 +176,7 @@ def in_range(indices, sizes):
 
 
 def bcoo_todense(mat: BCOO):
-    """The dense array that a sparse one stands for.
+    """The dense array with the elements of a sparse one.
 
     >>> from tanx.experimental.sparse import BCOO, bcoo_todense
     >>> bcoo_todense(BCOO((jnp.ones(2), jnp.array([[1], [7]])), shape=(3,)))

@@ -107,7 +107,7 @@ class _Inner:
         return out.at[places].add(terms, mode="drop", indices_are_sorted=self.ordered)
 
     def entries(self, data, rhs):
-        """The product of each entry with what stands at its place in the other array."""
+        """The product of each entry with the element at its position in the other array."""
         if self.dense:
             return lax.dot_general(data, rhs, (
                 ([d + 1 for d in self.dense], list(range(1, len(self.dense) + 1))), ([0], [0])))

@@ -167,7 +167,7 @@ def bcsr_fromdense(mat, *, nse=None, n_batch=0, n_dense=0, index_dtype=np.int32)
 
 
 def bcsr_todense(mat: BCSR):
-    """The dense array that a sparse one stands for.
+    """The dense array with the elements of a sparse one.
 
     >>> from tanx.experimental.sparse import BCSR, bcsr_todense
     >>> bcsr_todense(BCSR((jnp.ones(1), jnp.array([1]), jnp.array([0, 1])), shape=(1, 2)))

@@ -150,7 +150,7 @@ def coo_fromdense(mat, *, nse=None, index_dtype=np.int32) -> COO:
 
 
 def coo_todense(mat: COO):
-    """The dense matrix that a sparse one stands for.
+    """The dense matrix with the elements of a sparse one.
 
     >>> from tanx.experimental.sparse import COO, coo_todense
     >>> coo_todense(COO((jnp.ones(1), jnp.array([0]), jnp.array([1])), shape=(1, 2)))

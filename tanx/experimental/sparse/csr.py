@@ -20,7 +20,7 @@ __all__ = ["CSC", "CSR", "csr_fromdense", "csr_matmat", "csr_matmat_p", "csr_mat
 
 
 class _Compressed(Matrix):
-    """Entries in order of one dimension, whose stretches ``indptr`` tells."""
+    """Entries in order of one dimension, whose ranges are in ``indptr``."""
 
     data: Any
     indices: Any
@@ -129,7 +129,7 @@ def csr_fromdense(mat, *, nse=None, index_dtype=np.int32) -> CSR:
 
 
 def csr_todense(mat: CSR):
-    """The dense matrix that a sparse one stands for.
+    """The dense matrix with the elements of a sparse one.
 
     >>> from tanx.experimental.sparse import CSR, csr_todense
     >>> csr_todense(CSR((jnp.ones(1), jnp.array([1]), jnp.array([0, 1])), shape=(1, 2)))
