@@ -1,7 +1,7 @@
 """Compilation ahead of time: ``jit(f).trace(...)``, ``.lower(...)`` and ``.compile()``.
 
-A function goes through three stages, each an object that can be looked at: :class:`Traced` (a
-jaxpr), :class:`Lowered` (a program of loops) and :class:`Compiled` (machine code, to be called).
+A function has three stages, each an object that can be inspected: :class:`Traced` (a jaxpr),
+:class:`Lowered` (a program of loops) and :class:`Compiled` (machine code, to be called).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ArgInfo:
 
 @dataclass(frozen=True)
 class Program:
-    """A function staged for arguments of certain types; what its stages share."""
+    """A function staged for arguments of certain types; shared by its stages."""
 
     name: str
     closed: ClosedJaxpr
@@ -85,12 +85,13 @@ class Program:
     keep_unused: bool
     captured: tuple  # tracers and references that come before the arguments
     options: Mapping[str, Any]
-    in_shardings: tuple = ()  # for each argument a sharding or None; () if none is asked for
+    in_shardings: tuple = ()  # for each argument a sharding or None; () if none is requested
     out_shardings: tuple = ()  # and for each result
 
     @cached_property
     def places(self) -> tuple[list, list]:
-        """Where arguments and results lie: devices, shardings, and None for nowhere."""
+        """Where arguments and results are: devices, shardings, and None for nowhere in
+        particular."""
         closed, given = self.closed, [info.place for info in tree_flatten(self.args_info)[0]]
         found = places_ahead(closed.in_avals, [*[None] * len(self.captured), *given], closed)
         wanted = self.in_shardings or (None,) * len(given)
@@ -107,7 +108,7 @@ class Program:
 
     @cached_property
     def low(self) -> ClosedJaxpr:
-        """The function on what values of high types are made of."""
+        """The function on the parts of values of high types."""
         return lowered(self.closed)
 
     @cached_property
@@ -143,7 +144,7 @@ class Program:
         return build(self.plain, self.donated)
 
     def stablehlo(self, debug_info: bool = False) -> str:
-        """The text that other compilers read."""
+        """The text for other compilers."""
         from .._export.stablehlo import module_text
         results = tree_unflatten(self.out_tree, [0] * len(self.closed.out_avals))
         return module_text(
@@ -155,7 +156,7 @@ class Program:
             debug_info=debug_info)
 
     def llvm(self) -> str:
-        """The text that machine code is made from."""
+        """The text from which machine code is generated."""
         from .._compiler.emit.cpu.module import generate
         from .._compiler.machine import host
         plan = self.module.plan
@@ -204,7 +205,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class StableHLO:
-    """A program that other compilers read; ``str`` gives its text."""
+    """A program for other compilers; ``str`` returns its text."""
 
     text: str
 
@@ -240,7 +241,7 @@ class Traced(Stage):
 
     @property
     def lojax(self) -> Traced:
-        """The function on what values of high types are made of, and itself if it has none."""
+        """The function on the parts of values of high types; itself if it has none."""
         program = self._program
         if program.low is program.closed:
             return self
@@ -252,7 +253,7 @@ class Traced(Stage):
             captured=tuple(lower_all(map(typeof, program.captured), program.captured))))
 
     def physicalize(self, ctx) -> Traced:
-        """Not there: programs are compiled as they are traced."""
+        """Not available: programs are compiled as they are traced."""
         raise NotImplementedError(explain(
             "tanx.stages.Traced.physicalize", "there is no separate form without extended dtypes.",
             hint="lower() takes functions of random keys as they are."))
@@ -278,7 +279,7 @@ class Traced(Stage):
     def closure_convert(self) -> tuple[list, Callable]:
         """The arrays that the function closes over, and a function of a list of them and the rest.
 
-        Unlike what :meth:`with_consts_as_arg` gives, it can be transformed.
+        Unlike the result of :meth:`with_consts_as_arg`, it can be transformed.
         """
         program, in_tree = self._program, self.in_tree
 
@@ -296,7 +297,7 @@ class Traced(Stage):
     @boundary
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None,
               _private_parameters=None) -> Lowered:
-        """Go on to the next stage; the only platform is the CPU."""
+        """The next stage; the only platform is the CPU."""
         others = set(lowering_platforms or ()) - {"cpu"}
         if others:
             raise NotImplementedError(explain(
@@ -321,10 +322,10 @@ class Lowered(Stage):
         """The program in one of its forms.
 
         Args:
-          dialect: ``"stablehlo"`` (the default), which other compilers read and which not every
-            program has; or ``"jaxpr"``, ``"loops"``, ``"schedule"`` (loops as they run on this
-            machine) or ``"llvm"``, which tanx compiles by.
-          debug_info: Whether StableHLO and jaxprs show the user's line behind each operation.
+          dialect: ``"stablehlo"`` (the default), for other compilers, which not every program has;
+          or   ``"jaxpr"``, ``"loops"``, ``"schedule"`` (how the loops run on this machine) or
+          ``"llvm"``,   the forms of tanx's compiler. debug_info: Whether StableHLO and jaxprs show
+          the user's line after each operation.
 
         >>> text = tanx.jit(jnp.sin).lower(1.0).as_text()
         >>> "stablehlo.sine %arg0 : tensor<f32>" in text
@@ -339,7 +340,7 @@ class Lowered(Stage):
 
     @boundary
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """As :meth:`as_text`, as the compiler has it.
+        """As :meth:`as_text`, as an object of the compiler.
 
         StableHLO is an object whose ``str`` is the text, a jaxpr a ``ClosedJaxpr``, and ``"loops"``
         and ``"schedule"`` are modules that tanx's compiler made.
@@ -367,7 +368,7 @@ class Lowered(Stage):
     @boundary
     def compile(self, compiler_options: CompilerOptions | None = None, *,
                 device_assignment=None) -> Compiled:
-        """Make machine code.
+        """Generate machine code.
 
         Options: ``tanx_dump``, the names of passes after which to print the program;
         ``tanx_check``, whether to check it after each pass.
@@ -452,7 +453,7 @@ class Compiled(Stage):
         return tree_unflatten(program.out_tree, raise_all(program.closed.out_avals, outs))
 
     def _in_place(self, outs: list, operands: list) -> list:
-        """Results where the function was compiled to have them, or beside its operands."""
+        """Results on the devices that the function was compiled for, or those of its operands."""
         ahead = self._program.places[1]
         outs = [y if place is None or type(y) is not Array else
                 y._shared(laid_out(y.aval, place), place) for y, place in zip(outs, ahead)]
@@ -524,8 +525,8 @@ class Compiled(Stage):
           path: The file to write, as ``"f.so"``.
           header: The header file to write, as ``"f.h"``. It declares the C function, with the types
             of its arguments and results.
-          name: The name of the C function; that of the Python function unless given, or that of the
-            file if the function has none.
+          name: The name of the C function; by default that of the Python function, or that of the
+          file if   the function has none.
           link: Options for the linker, such as ``["-lopenblas"]`` for the LAPACK that programs with
             large decompositions of matrices call.
 
@@ -571,17 +572,17 @@ class Compiled(Stage):
 
     @property
     def input_formats(self) -> Any:
-        """How arguments lie in memory, in the structure of ``(args, kwargs)``."""
+        """The memory layout of arguments, in the structure of ``(args, kwargs)``."""
         return tree_map(lambda info: _format(info.shape), self._program.args_info)
 
     @property
     def output_formats(self) -> Any:
-        """How results lie in memory."""
+        """The memory layout of results."""
         return tree_map(lambda result: _format(result.shape), self.out_info)
 
 
 def _sharding(place: Any) -> Sharding:
-    """The sharding of what lies on a device, or nowhere in particular."""
+    """The sharding of an array on a device, or nowhere in particular."""
     return place if isinstance(place, Sharding) else SingleDeviceSharding(
         place or default_device())
 
@@ -592,11 +593,11 @@ def _signature(aval: Any) -> Any:
 
 
 def _format(shape: tuple[int, ...]) -> Format:
-    """Row-major order, which everything is in."""
+    """Row-major order, which all arrays have."""
     return Format(Layout(tuple(range(len(shape))), ()), SingleDeviceSharding(default_device()))
 
 
 def _path(key: str) -> str:
-    """``[0][1]`` and ``[1]['k']`` of ``(args, kwargs)`` in the words of a caller."""
+    """``[0][1]`` and ``[1]['k']`` of ``(args, kwargs)`` as a caller writes them."""
     head, _, rest = key[1:].partition("]")
     return ("args" if head == "0" else "kwargs") + rest

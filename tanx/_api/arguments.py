@@ -17,7 +17,7 @@ __all__ = ["as_tuple", "check_callable", "check_leaves", "is_single", "not_an_ar
 
 
 def check_callable(function: str, fun) -> None:
-    """A transformation needs a function to transform."""
+    """Check that a transformation gets a function."""
     if not callable(fun):
         raise TypeError(explain(function, "needs a function to transform.", f"given: {fun!r:.100}"))
     if isinstance(fun, staticmethod):
@@ -88,7 +88,7 @@ def _positional_only(parameters, name: str) -> bool:
 
 def check_leaves(function: str, fun: Callable, args: tuple, kwargs: dict, leaves: list,
                  hint: str = "", skip: Iterable[int] = ()) -> None:
-    """Each leaf must be an array or a number; the error names the first that is not."""
+    """Check that each leaf is an array or a number; the error names the first that is not."""
     for i, leaf in enumerate(leaves):
         if not is_arraylike(leaf):
             names = leaf_names(fun, args, kwargs, skip)
@@ -109,7 +109,7 @@ def not_an_array(function: str, fun: Callable, name: str, leaf, hint: str = "") 
 
 
 def result_leaves(function: str, fun: Callable, result) -> tuple[list, Any]:
-    """Leaves and tree of a function's result; each leaf must be an array."""
+    """Leaves and tree of a function's result, after checking that each leaf is an array."""
     leaves, tree = tree_util.tree_flatten(result)
     for leaf in leaves:
         if not is_arraylike(leaf):

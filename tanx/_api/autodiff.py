@@ -185,7 +185,7 @@ def _scalar_result(fun, result, has_aux: bool, holomorphic: bool, aux: dict) -> 
 
 
 def _types(tree) -> str:
-    """A result as users may read it: types in place of arrays."""
+    """A result in messages: types in place of arrays."""
     leaves, structure = tree_flatten(tree)
     return f"{tree_unflatten(structure, [_Shown(x) for x in leaves])!r:.200}"
 
@@ -294,7 +294,7 @@ def _checked_high_tangent(function: str, primal, aval, tangent):
 
 
 def _flat(fun: Callable, in_tree, has_aux: bool, function: str) -> tuple[Callable, dict]:
-    """``fun`` on flat arguments: results, then the arrays in ``aux``; what to restore them by."""
+    """``fun`` on flat arguments: results, then the arrays in ``aux``; and how to restore them."""
     found: dict = {}
 
     def flat(*xs):
@@ -319,8 +319,8 @@ def vjp(fun: Callable, *primals, has_aux: bool = False, reduce_axes=(), saveable
     """A function's result at ``primals``, and the function from its cotangent to theirs.
 
     ``saveable_args``, booleans in tuples of the arguments' structure, says which arguments the
-    pullback may keep. Those that it needs and may not keep have to be put back before it is
-    called, as by ``pull.args_res[0] = value``.
+    pullback may keep. Those that it needs and may not keep must be restored before it is called, as
+    by ``pull.args_res[0] = value``.
 
     >>> y, pull = vjp(jnp.sin, 0.0)
     >>> pull(1.0)
@@ -355,7 +355,7 @@ def vjp(fun: Callable, *primals, has_aux: bool = False, reduce_axes=(), saveable
 
 
 def _on_contents(flat: Callable, refs: list) -> Callable:
-    """A flat function of contents, which gives the new contents after its results."""
+    """A flat function of contents, which returns the new contents after its results."""
     def on_contents(*xs):
         given = [x if ref is None else Cell(context.trace, x, ref.aval, outer=ref)
                  for x, ref in zip(xs, refs)]
@@ -397,7 +397,7 @@ def linearize(fun: Callable, *primals, has_aux: bool = False, in_nzs=None):
 
 
 class _Pushforward:
-    """The linear function of one ``linearize``, apart from its residuals."""
+    """The linear function of one ``linearize``, without its residuals."""
 
     def __init__(self, jaxpr, nonzero, in_avals, active, in_tree, out_tree, out_avals):
         self.jaxpr, self.nonzero, self.in_avals, self.active = jaxpr, nonzero, in_avals, active

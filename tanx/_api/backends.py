@@ -21,7 +21,7 @@ _caches: list[Any] = []
 
 
 def backends() -> dict[str, Client]:
-    """The client of each platform that is there.
+    """The client of each available platform.
 
     >>> list(tanx.extend.backend.backends())
     ['cpu']
@@ -40,7 +40,7 @@ def get_backend(platform: str | Client | None = None) -> Client:
 
 
 def get_default_device() -> Device:
-    """The device that new arrays go to.
+    """The device of new arrays.
 
     >>> tanx.extend.backend.get_default_device()
     CpuDevice(id=0)
@@ -49,7 +49,7 @@ def get_default_device() -> Device:
 
 
 def backend_xla_version(platform: str | None = None) -> int | None:
-    """The version of XLA behind a platform: None, as there is no XLA.
+    """The version of XLA of a platform: None, because there is no XLA.
 
     >>> tanx.extend.backend.backend_xla_version() is None
     True
@@ -73,7 +73,7 @@ def register_backend_factory(name: str, factory, *, priority: int = 0, fail_quie
 
 
 def register_backend_cache(cache, for_what: str) -> None:
-    """Have a cache cleared by :func:`clear_backends`; it must have ``cache_clear``.
+    """Register a cache to be cleared by :func:`clear_backends`; it must have ``cache_clear``.
 
     >>> from functools import lru_cache
     >>> square = lru_cache(lambda x: x * x)
@@ -98,7 +98,7 @@ def register_backend_cache(cache, for_what: str) -> None:
 def clear_backends(_crash: bool = False) -> None:
     """Forget the compiled code of every platform, and clear the registered caches.
 
-    Arrays stay alive: clients hold no state of theirs.
+    Arrays stay alive: clients hold no state of arrays.
 
     >>> tanx.extend.backend.clear_backends()
     """

@@ -40,10 +40,10 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
     axis 0. ``axis_name`` lets collectives such as ``lax.psum`` name the axis; ``axis_size``
     is needed only where nothing is mapped.
 
-    ``chunk_size`` lets so many lanes run at once, one chunk after the other, and so bounds the
-    memory for values in between; ``memory_budget`` bounds it by bytes, and finds the size of chunks
-    by itself. Both give the results of the whole batch, and compile. A gradient of the result keeps
-    values of all chunks, unless the function is wrapped in :func:`tanx.checkpoint`.
+    ``chunk_size`` is how many lanes run at once, one chunk after the other, which bounds the memory
+    for intermediate values; ``memory_budget`` bounds it by bytes, and finds the size of chunks.
+    Both give the results of the whole batch, and compile. A gradient of the result stores values of
+    all chunks, unless the function is wrapped in :func:`tanx.checkpoint`.
 
     >>> vmap(lambda x, y: x + y, in_axes=(0, None))(jnp.arange(3), 10)
     Array([10, 11, 12], dtype=int32)
@@ -71,7 +71,7 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
         leaves, in_tree = tree_flatten((args, kwargs))
         axes = axes_of("tanx.vmap", "in_axes", in_axes, args) + [0] * (
             len(leaves) - tree_structure(args).num_leaves)
-        # What is not mapped may be anything: dtypes and strings are, and numbers stay numbers.
+        # What is not mapped may be anything, such as dtypes and strings; numbers stay numbers.
         check_leaves("tanx.vmap", fun, args, kwargs, [
             0 if axis is None else x for x, axis in zip(leaves, axes)])
         leaves = [x if axis is None and (type(x) in NUMBERS or not is_arraylike(x))
@@ -108,9 +108,9 @@ def _from_front(axis, x):
 
 
 def _check_mapped(result, dims, places) -> None:
-    """An output that depends on the mapped axis must get an axis for it.
+    """Check that an output that depends on the mapped axis gets an axis for it.
 
-    Libraries look for the words of the rule, and for the path.
+    Libraries match the words of the rule, and the path.
     """
     paths = tree_flatten_with_path(result)[0] if None in places else ()
     for (path, x), dim, place in zip(paths, dims, places):
@@ -138,7 +138,7 @@ def _placed(x, dim, size: int, place):
 
 
 def _refuse_mapped_types(args, kwargs) -> None:
-    """Raise if an argument is of a class that has functions of its own to be mapped by."""
+    """Raise if an argument is of a class that defines its own functions for mapping."""
     parts = tree_flatten((args, kwargs), is_leaf=lambda x: type(x) in mapped_types)[0]
     found = next((type(x) for x in parts if type(x) in mapped_types), None)
     if found is not None:

@@ -37,7 +37,7 @@ _lock = Lock()
 
 def note_trace(function: str, source: SourceInfo | None, types: Sequence, reasons: Sequence[str],
                seconds: float) -> None:
-    """Remember a trace of a user's function.
+    """Record a trace of a user's function.
 
     Equal traces share a record: a lambda given to ``jit`` in a loop is traced each time.
     """
@@ -58,7 +58,7 @@ class CacheReport(NamedTuple):
     programs: tuple[Row, ...]  # those in memory
     nbytes: int
     limit: int
-    dropped: int  # programs that had to go for lack of room
+    dropped: int  # programs that were evicted for lack of memory
 
     def __str__(self) -> str:
         limit = "any number" if self.limit < 0 else _size(self.limit)
@@ -98,10 +98,10 @@ def _size(nbytes: float) -> str:
 
 
 def cache_report() -> CacheReport:
-    """What was traced and compiled so far, why again, how long it took, and what is kept.
+    """What was traced and compiled so far, why again, how long it took, and what is cached.
 
-    Programs are kept for ``config.tanx_program_bytes`` at most; the least recently used ones go
-    first. The report is a tuple with the records, and reads well when printed.
+    Programs are cached up to ``config.tanx_program_bytes``; the least recently used ones are
+    dropped first. The report is a tuple of records, and readable when printed.
 
     >>> f = tanx.jit(lambda x: x + 1)
     >>> _ = f(jnp.ones(3)), f(jnp.ones(4))

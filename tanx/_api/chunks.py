@@ -57,7 +57,7 @@ class Chunks:
         return _run(flat, axis.size, leaves, dims, self.size)
 
     def _fitting(self, flat: Callable, axis: Axis, leaves: Sequence, dims: Sequence) -> int:
-        """The largest chunks found whose values in between fit the budget."""
+        """The largest chunks found whose intermediate values fit the budget."""
         key = (axis.size, *dims, *(typeof(x) if _is_array(x) else id(x) for x in leaves))
         if key not in self.known:
             self.known[key] = self._search(flat, axis.size, leaves, dims)
@@ -75,7 +75,7 @@ class Chunks:
                     "tanx.vmap", "the values in between of one lane alone exceed the budget.",
                     f"memory_budget: {in_words(self.budget)}", f"one lane:      {in_words(needed)}",
                     hint="tanx.checkpoint and loops such as tanx.lax.map keep fewer of them."))
-            # They grow with the lanes, mostly: few guesses are needed.
+            # They mostly grow with the lanes: few guesses are needed.
             chunk = max(1, min(chunk // 2, chunk * self.budget // needed))
 
 
@@ -118,7 +118,7 @@ def _run(flat: Callable, size: int, leaves: Sequence, dims: Sequence, chunk: int
         return [x if d is None else materialize(x, d, width) for x, d in zip(outs, found)]
 
     def step(number, lanes):
-        # The compiler runs steps that have nothing to wait for at the same time, if they are small.
+        # The compiler runs independent steps in parallel, if they are small.
         number, lanes = optimization_barrier((number, lanes))
         return number + 1, some(lanes)
 

@@ -70,7 +70,7 @@ def _push_basis(fun: Callable, primals: tuple, has_aux: bool):
     outs, dims = batch(push, Axis(None, size), basis, [0] * len(basis))
     count = found["tree"].num_leaves
     columns = [to_axis(x, d, size, -1) for x, d in zip(outs[:count], dims)]
-    # All else is the same along each direction.
+    # Everything else is the same along each direction.
     rest = iter([x if d is None else index_in_dim(x, 0, d, keepdims=False)
                  for x, d in zip(outs[count:], dims[count:])])
     y, aux = tree_unflatten(found["rest_tree"], [
@@ -155,7 +155,7 @@ def _in_argnums(function: str, fun, positions, args, kwargs):
 
 
 def _check(function: str, fun, tree, holomorphic: bool, *, inputs: bool) -> None:
-    """Real numbers, or complex ones where ``holomorphic``; in and out."""
+    """Check for real numbers, or complex ones if ``holomorphic``; in and out."""
     what = "inputs" if inputs else "outputs"
     for leaf in tree_flatten(tree)[0]:
         if not is_arraylike(leaf):

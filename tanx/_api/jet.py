@@ -35,11 +35,11 @@ _JET = "tanx.experimental.jet.jet"
 
 def jet(fun: Callable, primals: Sequence[Any], series: Sequence[Any],
         factorial_scaled: bool = True, **_) -> tuple[Any, Any]:
-    """Derivatives of a function of high order, along a curve, by Taylor series.
+    """High-order derivatives of a function along a curve, by Taylor series.
 
-    With ``x(t)`` the curve through ``primals`` whose derivatives at 0 are ``series``, it gives
-    ``fun(x(0))`` and the derivatives of ``fun(x(t))`` at 0, of as many orders. This takes work in
-    proportion to the square of the order, where nested ``jvp`` doubles it with each.
+    With ``x(t)`` the curve through ``primals`` whose derivatives at 0 are ``series``, it returns
+    ``fun(x(0))`` and the derivatives of ``fun(x(t))`` at 0, of as many orders. The work is
+    proportional to the square of the order, where nested ``jvp`` doubles it with each.
 
     Args:
       fun: A function of pytrees of arrays.

@@ -60,7 +60,7 @@ __all__ = ["Inline", "PjitFunction", "clear_caches", "jit", "library_jit"]
 
 
 class _Call(NamedTuple):
-    """The arguments of one call, taken apart."""
+    """The arguments of one call, flattened."""
 
     leaves: list
     in_tree: Any
@@ -71,9 +71,9 @@ class _Call(NamedTuple):
 
 @callable_class
 class PjitFunction(Wrapped):
-    """A function wrapped by :func:`jit`; libraries know such functions by this name of the type."""
+    """A function wrapped by :func:`jit`; libraries know the type by this name."""
 
-    _whole: Staged | None = None  # what it is staged as, if it takes arguments of one kind only
+    _whole: Staged | None = None  # what it is staged as, if it takes only one kind of arguments
 
     def __init__(self, fun: Callable, static_argnums, static_argnames, donate_argnums,
                  donate_argnames, keep_unused: bool, inline: bool, name: str | None = None,
@@ -116,7 +116,7 @@ class PjitFunction(Wrapped):
                 if any(map(is_ref, (*captured, *call.leaves))):
                     outs = run_on_refs(entry.closed, [*captured, *call.leaves], donated, self._name)
                     return tree_unflatten(entry.out_tree, outs)
-                # All references are its own: on values, it is called like any other function.
+                # All references are private: on values, it is called like any other function.
                 entry = entry._replace(closed=without_refs(entry.closed), stateful=False)
         if not captured and type(context.trace) is EvalTrace:
             if self._background:
@@ -136,7 +136,7 @@ class PjitFunction(Wrapped):
         return tree_unflatten(entry.out_tree, outs)
 
     def _staged(self, args: tuple, kwargs: dict) -> tuple[_Call, Staged, list]:
-        """The arguments taken apart, the function staged for them, the tracers it closes over."""
+        """The flattened arguments, the function staged for them, the tracers it closes over."""
         call = self._take_apart(args, kwargs)
         return call, *self._entry(call, args, kwargs)
 
@@ -147,7 +147,7 @@ class PjitFunction(Wrapped):
                           keep_unused=self._keep_unused, donated_invars=donated)
 
     def _donated_leaves(self, call: _Call, args: tuple, kwargs: dict) -> tuple[bool, ...]:
-        """For each leaf of the arguments whether it is donated; empty where none is."""
+        """For each leaf of the arguments whether it is donated; empty if none is."""
         if not self._donated and not self._donated_names:
             return ()
         positions = {i % len(args) for i in self._donated if -len(args) <= i < len(args)}
@@ -195,7 +195,7 @@ class PjitFunction(Wrapped):
 
     def _with_refs(self, call: _Call, entry: Staged, captured: list, args: tuple,
                    kwargs: dict) -> list:
-        """All that the function closes over; no reference may come in twice."""
+        """All values that the function closes over; no reference may occur twice."""
         captured = [*entry.refs, *captured]
         refs = [x for x in (*captured, *call.leaves) if is_ref(x)]
         if len(set(map(id, refs))) < len(refs):
@@ -224,7 +224,7 @@ class PjitFunction(Wrapped):
         warn_of_state(debug, key, self._entries)
         reasons = why_again(debug, key, self._entries)
         start = perf_counter()
-        # The collector is paused: objects made here stay, or go without its help.
+        # The collector is paused: objects created here stay, or are freed without its help.
         static = (*call.fixed.values(), *call.fixed_names.values())
         with timed(TRACING, debug.function), at_rest, span(
                 f"trace {debug.function}", "trace", avals):
@@ -245,7 +245,7 @@ class PjitFunction(Wrapped):
         return Staged(closed, out_tree, tuple(captured), True, guards, high), []
 
     def forget(self, closed: ClosedJaxpr) -> None:
-        """Let go of one program, as there are too many."""
+        """Drop one program, because there are too many."""
         self._entries.forget(closed)
         self._native_calls.forget(self, closed)
 
@@ -258,7 +258,7 @@ class PjitFunction(Wrapped):
         return self._entries.count()
 
     def __reduce__(self):
-        """Pickled by name, where that leads here, as functions are; else with the function."""
+        """Pickled by name, if that leads here, as functions are; otherwise with the function."""
         found: Any = sys.modules.get(getattr(self, "__module__", ""))
         for name in getattr(self, "__qualname__", "<locals>").split("."):
             found = getattr(found, name, None)
@@ -269,7 +269,7 @@ class PjitFunction(Wrapped):
 
 
 class _BeingTraced(threading.local):
-    """Functions and signatures that this thread is tracing, each inside of another."""
+    """Functions and signatures that this thread is tracing, nested."""
 
     def __init__(self) -> None:
         self.calls: set[tuple[PjitFunction, Signature]] = set()
@@ -279,7 +279,7 @@ _being_traced = _BeingTraced()
 
 
 def _calls_itself(fun: Callable, avals: tuple) -> RecursionError:
-    """The error for a function that would be traced for ever."""
+    """The error for a function that would be traced forever."""
     return RecursionError(explain(
         "tanx.jit", f"{name_of(fun)} calls itself with arguments of the same types, which has no "
         "end while it is traced.",
@@ -299,7 +299,7 @@ def _flat_function(closed: ClosedJaxpr, donated: tuple[int, ...], name: str) -> 
 @cached_by_jaxpr
 def _on_contents(closed: ClosedJaxpr, donated: tuple[bool, ...],
                  name: str) -> tuple[PjitFunction, tuple[int, ...]]:
-    """A function on the contents of references, and which of those it gives behind its results.
+    """A function on the contents of references, and which of those it returns after its results.
 
     Contents that it replaces are donated, so that they are updated in place.
     """
@@ -310,7 +310,7 @@ def _on_contents(closed: ClosedJaxpr, donated: tuple[bool, ...],
 
 def run_on_refs(closed: ClosedJaxpr, operands: list, donated: tuple[bool, ...],
                 name: str) -> list:
-    """Run a function in eager code that takes references, or makes some, and update these."""
+    """Run a function in eager code that takes or creates references, and update these."""
     captured = len(operands) - len(donated) if donated else 0
     run, written = _on_contents(closed, (*[False] * captured, *donated), name)
     return run_on_contents(run, operands, written)
@@ -318,12 +318,12 @@ def run_on_refs(closed: ClosedJaxpr, operands: list, donated: tuple[bool, ...],
 
 @cached_by_jaxpr
 def _function_on_parts(closed: ClosedJaxpr, name: str) -> PjitFunction:
-    """A function on what values of high types are made of."""
+    """A function on the parts of values of high types."""
     return _flat_function(lowered(closed), (), name)
 
 
 def run_on_parts(closed: ClosedJaxpr, operands: list, name: str) -> list:
-    """Run a function in eager code that has to do with values of high types."""
+    """Run a function in eager code that involves values of high types."""
     low = lowered(closed)
     values = lower_all(closed.in_avals, operands)
     outs = (run_on_refs(low, values, (), name) if is_stateful(low)
@@ -334,7 +334,7 @@ def run_on_parts(closed: ClosedJaxpr, operands: list, name: str) -> list:
 def clear_caches() -> None:
     """Forget everything staged and compiled of every function, except for files on disk.
 
-    Unused memory goes back to the system.
+    Unused memory is returned to the system.
 
     >>> tanx.clear_caches()
     """
@@ -352,7 +352,7 @@ _functions: weakref.WeakSet[PjitFunction] = weakref.WeakSet()
 
 
 def _present(x):
-    """An argument as an array whose data is still there, or a reference."""
+    """An argument as an array whose data exists, or a reference."""
     if is_ref(x):
         return x
     x = as_array(x)
@@ -362,7 +362,7 @@ def _present(x):
 
 
 def _check_constants(name: str, closed: ClosedJaxpr) -> None:
-    """Warn of data that becomes part of the program, where it is more than the option allows."""
+    """Warn of data that becomes part of the program, if it is more than the option allows."""
     limit = config.captured_constants_warn_bytes.value
     total = sum(getattr(c, "nbytes", 0) for c in closed.consts)
     if total > limit >= 0:
@@ -450,7 +450,7 @@ def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, s
 
 
 def _check_place(device, backend) -> None:
-    """``device`` and ``backend`` name the place that everything runs at anyway, or are an error."""
+    """Check that ``device`` and ``backend`` name the only place where everything runs."""
     known = devices_of(backend)  # says so where there is no such backend
     if device is not None and device not in known:
         raise ValueError(explain("tanx.jit", "there is no such device.", f"device: {device!r}",
@@ -461,14 +461,14 @@ def library_jit(fun: Callable | None = None, *, name: str | None = None, static_
                 static_argnames=None):
     """For the library's own functions: a call in jaxprs, and one program in eager code.
 
-    Users see ``jit[name=clip]`` where JAX shows it. Eager code stages a signature when it comes for
-    the second time: calls with ever new shapes never pay for staging.
+    Users see ``jit[name=clip]`` where JAX shows it. Eager code stages a signature at its second
+    occurrence: calls with ever new shapes never pay for staging.
     """
     if fun is None:
         return functools.partial(library_jit, name=name, static_argnums=static_argnums,
                                  static_argnames=static_argnames)
 
-    @functools.cache  # looking at signatures takes time, and most functions are never called
+    @functools.cache  # inspecting signatures takes time, and most functions are never called
     def staged() -> tuple[PjitFunction, Dispatcher]:
         function = PjitFunction(fun, static_argnums or None, static_argnames, None, None, False,
                                False, name)

@@ -59,7 +59,7 @@ class ShardedFunction(Wrapped):
         return targets
 
     def _place(self, result, given: Sequence[Sharding | None] = ()):
-        """The result as ``out_shardings`` say; for the rest, whole on the mesh that is named."""
+        """The result as ``out_shardings`` say; otherwise whole on the mesh that is named."""
         leaves, tree = tree_flatten(result)
         targets = targets_for("tanx.jit", "out_shardings", self._out, result)
         mesh = next((t.mesh for t in (*given, *targets) if isinstance(t, NamedSharding)), None)

@@ -4,7 +4,7 @@ __all__ = ["Mark"]
 
 
 class Mark:
-    """A word of one meaning; a node without leaves, once its class is registered as static."""
+    """A marker with one meaning; a node without leaves, once its class is registered as static."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self)

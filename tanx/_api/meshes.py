@@ -60,7 +60,7 @@ def make_mesh(axis_sizes: Sequence[int], axis_names: Sequence[Any], axis_types=N
 
 
 def make_single_device_sharding(device, *, memory_kind: str | None = None) -> SingleDeviceSharding:
-    """The sharding of arrays that lie on one device.
+    """The sharding of arrays on one device.
 
     >>> make_single_device_sharding(tanx.devices()[0])
     SingleDeviceSharding(device=CpuDevice(id=0), memory_kind=device)
@@ -111,7 +111,7 @@ def undivided(tree):
 
 
 def tells(out_sharding) -> bool:
-    """Whether a sharding is given; one over no mesh, as types without one have, is not."""
+    """Whether a sharding is given; one over no mesh, as types without one have, does not count."""
     return out_sharding is not None and not (
         isinstance(out_sharding, NamedSharding) and out_sharding.mesh.empty)
 
@@ -119,7 +119,7 @@ def tells(out_sharding) -> bool:
 def by_out_sharding(fun: Callable) -> Callable:
     """Let a function take ``out_sharding``, the sharding of its result.
 
-    Where it is given, the function runs on whole arrays.
+    If it is given, the function runs on whole arrays.
     """
     @functools.wraps(fun)
     def either(*args, out_sharding=None, **kwargs):
@@ -171,7 +171,7 @@ def no_collectives(new_val=frozenset()):
 
 
 def _check_collectives(before: PartitionSpec, target: NamedSharding) -> None:
-    """Refuse to divide an array in another way along an axis where that is forbidden."""
+    """Refuse to change how an array is divided along an axis where that is forbidden."""
     def dimension(spec: PartitionSpec, name) -> int | None:
         return next((k for k, entry in enumerate(spec) if name in names_of(entry)), None)
 
@@ -275,8 +275,8 @@ def _from_parts(name: str, shape: tuple, sharding: Sharding, parts: Sequence[Arr
 def auto_axes(f: Callable | None = None, /, *, axes=None, out_sharding=None):
     """Run ``f`` with axes of the mesh in scope Auto; its results are laid out as ``out_sharding``.
 
-    ``axes`` is a name or several; without it, all Explicit axes. The function that comes back
-    also takes ``out_sharding``.
+    ``axes`` is a name or several; without it, all Explicit axes. The returned function also takes
+    ``out_sharding``.
 
     >>> with tanx.set_mesh(tanx.make_mesh((1,), ("x",))):
     ...     auto_axes(lambda x: 2 * x, out_sharding=tanx.P("x"))(jnp.ones(2))
@@ -300,7 +300,7 @@ def auto_axes(f: Callable | None = None, /, *, axes=None, out_sharding=None):
 def explicit_axes(f: Callable | None = None, /, *, axes=None, in_sharding=None):
     """Run ``f`` with axes of the mesh in scope Explicit, on arguments laid out as ``in_sharding``.
 
-    ``axes`` is a name or several; without it, all axes. The function that comes back also takes
+    ``axes`` is a name or several; without it, all axes. The returned function also takes
     ``in_sharding``.
 
     >>> auto = (tanx.sharding.AxisType.Auto,)

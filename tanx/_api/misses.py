@@ -1,6 +1,6 @@
 """Why a jitted function is traced again: the reports of ``explain_cache_misses``.
 
-A call is compared with the traced call that it differs least from.
+A call is compared with the most similar traced call.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def why_again(debug: DebugInfo, new: Signature, known: Memory) -> list[str]:
     """How a call differs from the one that was traced last; empty if there was none."""
     if kept := known.get(new):
         return _changed_state(kept)
-    # Copied at one stroke: another thread may clear the memory, or add to it, meanwhile.
+    # Copied atomically: another thread may clear it, or add to it, meanwhile.
     last = next((key for key in reversed([*known]) if type(key) is tuple and len(key) == len(new)),
                 None)
     return [] if last is None else _differences(debug, new, last)
 
 
 def warn_of_state(debug: DebugInfo, new: Signature, known: Memory) -> None:
-    """Warn of a function that is traced over and over as something that it reads changes."""
+    """Warn of a function that is traced over and over because something that it reads changes."""
     kept = known.get(new, ())
     if len(kept) == OFTEN:
         warn_user(explain(

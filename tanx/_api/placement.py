@@ -138,7 +138,7 @@ host_id, host_count, host_ids = process_index, process_count, process_indices
 def sharding_of(x: Array) -> Sharding:
     """How the data of an array is laid out over devices.
 
-    What was put nowhere in particular lies on the devices of the mesh in scope, whole on each.
+    An array that was not placed explicitly is whole on each device of the mesh in scope.
     """
     place = x._device
     if isinstance(place, Sharding):
@@ -154,13 +154,13 @@ def sharding_of(x: Array) -> Sharding:
 
 
 def format_of(x: Array) -> Format:
-    """In which order the elements of an array lie in memory, and on which devices."""
+    """The order of an array's elements in memory, and the devices."""
     from .._core.layouts import Format, Layout  # late: most programs never ask
     return Format(Layout(tuple(range(x.ndim)), ()), sharding_of(x))
 
 
 class RawBuffer:
-    """The memory of an array: its address, good as long as this object lives."""
+    """The memory of an array: its address, valid as long as this object lives."""
 
     __slots__ = ("_buffer",)
 
@@ -177,7 +177,7 @@ class RawBuffer:
 
 
 def ready_buffer(x: Array) -> Buffer:
-    """The only buffer of an array, when its elements are there, in row-major order."""
+    """The only buffer of an array, when its elements are ready, in row-major order."""
     if is_extended(x.aval.dtype):
         raise keys_are_no_numbers("tanx.Array.unsafe_buffer_pointer", f"array: {x.aval}")
     if x.block_until_ready()._data is not None:
@@ -223,7 +223,7 @@ def device_put(x, device=None, *, src=None, donate: bool = False, may_alias: boo
 
 
 def _check_layout(x, layout) -> None:
-    """Arrays are in row-major order; a format may leave that open, or say so."""
+    """Check that a format, if it says so at all, is row-major."""
     order = getattr(layout, "major_to_minor", None)
     if order is not None and tuple(order) != tuple(range(len(order))):
         raise NotImplementedError(explain(
@@ -294,7 +294,7 @@ def device_get(x):
 
 
 def block_until_ready(x):
-    """Wait until every array of a pytree has its data; gives the pytree back.
+    """Wait until every array of a pytree has its data; returns the pytree.
 
     >>> block_until_ready((jnp.ones(2), 3))
     (Array([1., 1.], dtype=float32), 3)
@@ -306,7 +306,7 @@ def block_until_ready(x):
 
 
 def copy_to_host_async(x):
-    """Start bringing every array of a pytree to the host; gives the pytree back.
+    """Start copying every array of a pytree to the host; returns the pytree.
 
     >>> tanx.copy_to_host_async({"a": jnp.ones(2)})
     {'a': Array([1., 1.], dtype=float32)}
@@ -318,7 +318,7 @@ def copy_to_host_async(x):
 
 
 def effects_barrier() -> None:
-    """Wait until all computations that were started are done, and so their effects.
+    """Wait until all started computations, and so their effects, are done.
 
     >>> tanx.effects_barrier()
     """

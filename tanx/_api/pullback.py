@@ -35,29 +35,29 @@ __all__ = ["VJP", "DidntWant", "DontWant", "GradRef", "GradValue", "Pullback", "
 
 @register_static
 class GradValue(Mark):
-    """Asks for the gradient of an argument as a value; see :meth:`VJP.with_refs`."""
+    """Requests the gradient of an argument as a value; see :meth:`VJP.with_refs`."""
 
 
 @register_static
 class DontWant(Mark):
-    """Asks for no gradient of an argument; see :meth:`VJP.with_refs`."""
+    """Requests no gradient of an argument; see :meth:`VJP.with_refs`."""
 
 
 @register_static
 class DidntWant(Mark):
-    """Stands for a gradient that was not asked for."""
+    """A placeholder for a gradient that was not requested."""
 
 
 @register_static
 class GradRef(Mark):
-    """Stands for a gradient that was added to a reference."""
+    """A placeholder for a gradient that was added to a reference."""
 
 
 def pulled(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None,
            wanted: Sequence[bool] | None = None) -> list:
     """Cotangents of a linear jaxpr's arguments; those of results may be None for zero.
 
-    What rules log goes into ``logs``, where that is wanted.
+    What rules log goes into ``logs``, if given.
     """
     given = [ct for ct, nz in zip(cts, nonzero) if nz]
     given = [Zero(v.aval) if ct is None else ct for ct, v in zip(given, jaxpr.outvars)]
@@ -124,8 +124,8 @@ class VJP(Partial):
     def with_refs(self, *refs):
         """The same function with gradients that go to references.
 
-        ``refs`` has the structure of the arguments. A reference stands for a gradient that is added
-        to it, :class:`GradValue` for one that is returned, :class:`DontWant` for none.
+        ``refs`` has the structure of the arguments. A reference means a gradient that is added to
+        it, :class:`GradValue` one that is returned, :class:`DontWant` none.
 
         >>> y, pull = tanx.vjp(jnp.sin, jnp.zeros(2))
         >>> total = tanx.new_ref(jnp.ones(2))
@@ -142,7 +142,7 @@ register_pytree_node(VJP, lambda pull: (pull.args, pull.func),
 
 
 class _Accumulating:
-    """A reverse pass together with where its gradients go."""
+    """A reverse pass, and where its gradients go."""
 
     def __init__(self, pull: VJP, targets: list):
         self.pull, self.targets = pull, targets
@@ -166,10 +166,10 @@ class _Names(Sequence):
 
 
 class Pullback:
-    """The reverse pass of one ``vjp``, apart from its residuals.
+    """The reverse pass of one ``vjp``, without its residuals.
 
-    Arguments that are references stand for their contents: these are arguments of the function
-    that is differentiated, and results behind all others.
+    Arguments that are references represent their contents: these are arguments of the
+    differentiated function, and results after all others.
     """
 
     saved: Saved = Saved()  # which residuals are arguments
@@ -222,7 +222,7 @@ class Pullback:
         return targets
 
     def _end(self, i: int, aval: AbstractRef, target):
-        """The cotangent of what an argument refers to in the end; None for zero."""
+        """The final cotangent of what an argument refers to; None for zero."""
         if is_ref(target):
             return target[...]
         if type(target) is DontWant:
@@ -243,7 +243,7 @@ class Pullback:
         found, expected = typeof(ct), aval.to_tangent()
         high = aval.is_high or expected.is_high
         if not high and expected.dtype == dtypes.float0 and found.shape == aval.shape:
-            return None  # integers have no derivative, whatever is given for one
+            return None  # integers have no derivative, whatever is passed for one
         if not alike(expected, found):
             raise ValueError(explain(
                 "tanx.vjp", f"a cotangent must have the type of the result of {self.name}.",
@@ -262,7 +262,7 @@ class Transposed(Pullback):
 def _delivered(ct, aval, target) -> Any:
     """The result of the reverse pass for an argument; its gradient goes to its destination."""
     if is_ref(target):
-        if type(aval) is AbstractRef:  # what it held was the cotangent to start with
+        if type(aval) is AbstractRef:  # its content was the initial cotangent
             target[...] = instantiate(ct)
         elif type(ct) is not Zero:
             target.addupdate(ct)

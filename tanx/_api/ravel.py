@@ -16,9 +16,9 @@ __all__ = ["ravel_pytree"]
 
 
 def ravel_pytree(pytree):
-    """All elements of a pytree as one vector, and the function that makes the pytree again.
+    """All elements of a pytree as one vector, and the function that restores the pytree.
 
-    Leaves are promoted to one dtype; the function gives each its own dtype back.
+    Leaves are promoted to one dtype; the function restores the dtype of each.
 
     >>> vector, unravel = ravel_pytree({"a": jnp.ones((2, 2)), "b": 3})
     >>> vector
@@ -41,7 +41,7 @@ def ravel_pytree(pytree):
 
 
 class _Unravel:
-    """Makes a pytree of a vector. Two that make alike pytrees are equal, so jit knows them."""
+    """Restores a pytree from a vector. Two that restore equal structures are equal, for jit."""
 
     def __init__(self, structure, avals, dtype=None):
         self.structure, self.avals, self.dtype = structure, tuple(avals), dtype

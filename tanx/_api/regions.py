@@ -52,10 +52,10 @@ def compute_on(f: Callable | None = None, *, compute_type: str, out_memory_space
 
 
 def fused(*, out_spaces: Sequence[MemorySpace]) -> Callable[[Callable], Callable]:
-    """A decorator for functions that are to be one kernel, with results in spaces of memory.
+    """A decorator for functions that should be one kernel, with results in spaces of memory.
 
-    ``out_spaces`` has one for each array of the results. tanx makes as few kernels of a function
-    as it can in any case.
+    ``out_spaces`` has one for each array of the results. tanx always makes as few kernels of a
+    function as it can.
 
     >>> from tanx.experimental.fused import fused
     >>> fused(out_spaces=(tanx.memory.Space.Device,))(lambda x: 2 * x)(3.0)
@@ -86,5 +86,5 @@ def _spaces(name: str, spaces: Any, out_tree) -> tuple[MemorySpace, ...]:
 
 
 def _placed(outs: list, spaces: Sequence[MemorySpace]) -> list:
-    """Results in the spaces that they are wanted in; traced ones are in no memory yet."""
+    """Results in the requested spaces; traced ones are in no memory yet."""
     return [device_put(x, space) if type(x) is Array else x for x, space in zip(outs, spaces)]

@@ -1,7 +1,7 @@
 """The values that a pullback saves: unchanged arguments, in their structure, and others.
 
-Arguments that the backward pass reads as they are can be left out of the saved state and put back
-before it runs, so that a copy of the weights is not kept with each of many backward passes.
+Arguments that the backward pass reads unchanged can be left out of the saved state and restored
+before it runs, so that not every saved backward pass holds a copy of the weights.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["NotNeeded", "NotSaveable", "Saved", "merged", "parted", "spread"]
 
 @register_static
 class NotNeeded(Mark):
-    """Stands for an argument that the backward pass does not read."""
+    """A placeholder for an argument that the backward pass does not read."""
 
 
 @register_static
 class NotSaveable(Mark):
-    """Stands for an argument that the backward pass reads and that was not to be saved."""
+    """A placeholder for an argument that the backward pass reads and that is not saved."""
 
 
 class Saved(tuple):
@@ -63,7 +63,7 @@ def _is_leaf(tree: PyTreeDef) -> bool:
 
 def merged(places: Saved, args_res: Sequence[Any], others: Sequence[Any], in_tree: PyTreeDef,
            names: Sequence[str]) -> list:
-    """The residuals, in their order; an error if an argument was not put back."""
+    """The residuals, in order; an error if an argument was not restored."""
     leaves = tree_flatten(list(args_res), is_leaf=lambda x: isinstance(x, Mark))[0]
     if len(leaves) != in_tree.num_leaves:
         raise ValueError(explain(

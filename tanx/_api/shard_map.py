@@ -1,8 +1,8 @@
 """Functions that see the part of one device: ``shard_map``, ``smap`` and ``pmap``.
 
-A mesh has one device so far: each of its axes has size 1, and the part of a device is the whole.
-A body runs as it is, inside of one map of size 1 for each axis, in which its values have no batch
-axis. Only what collectives make depends on the position, so bodies cost what they cost outside.
+A mesh has one device so far: each of its axes has size 1, and the part of a device is the whole. A
+body runs as it is, inside of one map of size 1 for each axis, in which its values have no batch
+axis. Only results of collectives depend on the position, so bodies cost what they cost outside.
 """
 
 from __future__ import annotations
@@ -313,7 +313,8 @@ def pmap(fun: Callable, axis_name=None, *, in_axes: Any = 0, out_axes: Any = 0,
 
 def _on_one_device(fun: Callable, name, in_axes, out_axes, axis_size: int | None, static: tuple,
                    args: tuple, kwargs: dict):
-    """The body of a ``pmap``: mapped axes, all of size 1, go before the call and come after it."""
+    """The body of a ``pmap``: mapped axes, all of size 1, are removed before the call and added
+    after."""
     fixed = {i % len(args) for i in static if -len(args) <= i < len(args)}
     given = tuple(x for i, x in enumerate(args) if i not in fixed)
     axes = in_axes

@@ -98,7 +98,7 @@ def _split(fun: Callable, known: tuple, known_by_name: dict, in_tree: Any, avals
 
 
 def _signature(fun: Callable, known: tuple, known_by_name: dict) -> inspect.Signature | None:
-    """The signature without the known arguments, where that of the function is known."""
+    """The signature without the known arguments, if that of the function is known."""
     try:
         parameters = inspect.signature(functools.partial(fun, *known)).parameters.values()
     except (TypeError, ValueError):

@@ -115,7 +115,7 @@ def eval_shape(fun: Callable, *args, **kwargs):
 
 
 def named_call(fun: Callable, *, name: str | None = None) -> Callable:
-    """Name the equations a function makes, for profiles; by default with the function's name.
+    """Name the equations of a function, for profiles; by default with the function's name.
 
     >>> named_call(lambda x: x + 1, name="increment")(1)
     2
@@ -126,7 +126,7 @@ def named_call(fun: Callable, *, name: str | None = None) -> Callable:
 
 @contextlib.contextmanager
 def ensure_compile_time_eval():
-    """Compute at once what a block does with known values, even inside ``jit``.
+    """Compute immediately what a block does with known values, even inside ``jit``.
 
     >>> with ensure_compile_time_eval():
     ...     size = int(jnp.arange(3).sum())
@@ -138,7 +138,8 @@ def ensure_compile_time_eval():
 
 
 class _KnownTrace(EvalTrace):
-    """Evaluates what involves known values only, staged ones included; leaves the rest below."""
+    """Evaluates operations on known values, staged ones included; passes the rest to the trace
+    below."""
 
     __slots__ = ()
     below: Trace

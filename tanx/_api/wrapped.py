@@ -23,8 +23,8 @@ __all__ = ["Wrapped"]
 class _SignatureOfFunction:
     """The attribute ``__signature__`` of instances: that of the function they wrap.
 
-    :func:`inspect.signature` follows ``__wrapped__`` by itself unless ``follow_wrapped=False``, and
-    reads the attribute of classes too, which have signatures of their own.
+    :func:`inspect.signature` follows ``__wrapped__`` unless ``follow_wrapped=False``, and reads the
+    attribute of classes too, which have their own signatures.
     """
 
     def __get__(self, instance, owner=None) -> inspect.Signature:
@@ -92,7 +92,7 @@ def _place(x) -> Any:
 
 
 class _Typed:
-    """Stands for an array of which the type alone is known."""
+    """A placeholder for an array of which only the type is known."""
 
     __slots__ = ("aval",)
 
@@ -101,7 +101,7 @@ class _Typed:
 
 
 def _typed(x):
-    """A leaf, as something that is an array if it says what shape and dtype it has."""
+    """A leaf, as an array if it has a shape and a dtype."""
     if is_arraylike(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return x
     return _Typed(described(x))

@@ -1,9 +1,10 @@
 """Which equations each kernel computes.
 
 Fusion computes values where they are read, so most equations leave no array behind. Arrays show the
-rest: a kernel computes what is between the arrays that it stores and the ones any kernel stores. Three forms of the program are compared for this: that of ``lower``, where each
-statement belongs to one equation; the fused one, whose buffers have the same names; and the final
-one, in which buffers were renamed by ``reuse``, and nests cut, packed and joined.
+rest: a kernel computes what is between the arrays that it stores and the ones any kernel stores.
+Three forms of the program are compared for this: that of ``lower``, where each statement belongs to
+one equation; the fused one, whose buffers have the same names; and the final one, in which buffers
+were renamed by ``reuse``, and nests cut, packed and joined.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ _PLATFORM, _CUSTOM_CALL = "platform", "custom_call:"
 
 @dataclass(frozen=True, repr=False)
 class DisabledSafetyCheck:
-    """A check that an exported program is to go without.
+    """A check that an exported program should skip.
 
     >>> DisabledSafetyCheck.platform(), DisabledSafetyCheck.custom_call("lapack_sgeev")
     (platform, custom_call:lapack_sgeev)

@@ -1,9 +1,9 @@
 """Compiled functions as bytes: the program, and the files that the cache on disk has of its code.
 
-Machine code is for one kind of processor and one version of tanx. Where these are others, what was
-stored is found to be of no use, and the program, which is stored with it, is compiled again. Files
-are read as those of the cache are: by checksum, and never unpickled. Machine code is what it is,
-though: load a file only if you would run a program from the same source.
+Machine code is for one kind of processor and one version of tanx. If these differ, the stored code
+is not used, and the program, which is stored with it, is compiled again. Files are read like those
+of the cache: by checksum, and never unpickled. It is still machine code: load a file only if you
+would run a program from the same source.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def deserialize_and_load(serialized: bytes, in_tree: PyTreeDef, out_tree: PyTree
 
 
 def _checked(facts: Any, closed: ClosedJaxpr, in_tree, out_tree) -> tuple[bool, ...]:
-    """Which arguments are donated, once facts are found to be those of a compiled function."""
+    """Which arguments are donated, after checking that the facts are those of a compiled
+    function."""
     kinds = {"name": str, "donated": tuple, "keep_unused": bool}
     if not isinstance(facts, dict) or list(facts) != list(kinds) or not all(
             type(facts[name]) is kind for name, kind in kinds.items()):
@@ -133,7 +134,7 @@ def _folder(files: dict[str, bytes]) -> Iterator[str]:
 
 
 def _files(folder: str) -> dict[str, bytes]:
-    """The files that were left in a folder, each behind the digest that is its name."""
+    """The files in a folder, each after the digest that is its name."""
     found: dict[str, bytes] = {}
     for number, name in enumerate(sorted(os.listdir(folder))):
         if name.endswith(_SUFFIX):

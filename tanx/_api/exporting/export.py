@@ -43,10 +43,10 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
            _override_lowering_rules=None) -> Callable[..., Exported]:
     """Export a function wrapped by :func:`tanx.jit`: a program on its own, which can be stored.
 
-    The result is a function of arguments, or of :class:`tanx.ShapeDtypeStruct` in their place; it
-    gives the program for arguments of these types, an :class:`Exported`. Sizes may be symbolic,
-    see :func:`symbolic_shape`. ``platforms`` are the platforms that the program is for; programs
-    are kept in a form that does not depend on them.
+    The result is a function of arguments, or of :class:`tanx.ShapeDtypeStruct` in their place,
+    which returns the program for arguments of these types, an :class:`Exported`. Sizes may be
+    symbolic, see :func:`symbolic_shape`. ``platforms`` are the platforms that the program is for;
+    programs are stored in a form that does not depend on them.
 
     >>> exported = export(tanx.jit(lambda x: jnp.sin(x)))(tanx.ShapeDtypeStruct((3,), np.float32))
     >>> exported.in_avals, exported.out_avals
@@ -56,7 +56,7 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
     Array([0., 0., 0.], dtype=float32)
     """
     if (getattr(fun_jit, "__module__", None) or "").startswith("tanx."):
-        fun_jit = jit(fun_jit)  # functions of the library compile by themselves
+        fun_jit = jit(fun_jit)  # functions of the library compile themselves
     if not isinstance(fun_jit, Wrapped):
         raise ValueError(explain(
             "tanx.export.export", "needs a function that jit has wrapped.",
@@ -135,7 +135,7 @@ def _check_variables(exported: Exported, closed: ClosedJaxpr) -> None:
 
 
 def _version() -> int:
-    """The calling convention that the configuration asks for."""
+    """The calling convention of the configuration."""
     version = config.config.values["jax_export_calling_convention_version"]
     low = minimum_supported_calling_convention_version
     high = maximum_supported_calling_convention_version

@@ -1,7 +1,7 @@
 """The sizes of the arguments of a call, compared with the sizes a program was exported for.
 
-Sizes that are symbolic are solved for: each variable from a size that is linear in it and in no
-other unknown one. The program is then specialised, once for each set of values.
+Symbolic sizes are solved for: each variable from a size that is linear in it and in no other
+unknown one. The program is then specialised, once for each set of values.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Sizes:
 
 
 def _solved(size: Any, known: set[str]) -> tuple[str, int] | None:
-    """The one unknown variable in a size and its factor, where it is linear in that."""
+    """The one unknown variable in a size and its factor, if the size is linear in it."""
     unknown = variables_of(size) - known
     if len(unknown) != 1:
         return None
@@ -129,7 +129,7 @@ def _solved(size: Any, known: set[str]) -> tuple[str, int] | None:
 
 
 class _Zero(Mapping):
-    """Values that leave all variables as they are except one, which is 0."""
+    """Values that leave all variables unchanged except one, which is 0."""
 
     def __init__(self, name: str, scope: Any):
         self.name, self.scope = name, scope
