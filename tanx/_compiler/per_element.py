@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,8 +44,9 @@ from .._loops.nest import Buffer, Nest, Store
 from .._loops.traverse import loads, rewrite, statements_in, substitute, walk
 from ..dtypes import stored
 from .bodies import is_control
+from .tuning import RegisterTuning
 
-__all__ = ["Array", "Body", "Inexpressible", "Key", "MOST", "Recurrence", "Steps", "apart",
+__all__ = ["Array", "Around", "Body", "Inexpressible", "Key", "Recurrence", "Steps", "apart",
            "choice_of", "every", "for_loop_of", "number", "results_of", "row", "while_loop_of"]
 
 Array = Buffer | Operand
@@ -52,20 +54,20 @@ At = tuple[Expr, ...]
 Key = tuple[int, At]
 """An element of a carry: the number of the carry, and the index."""
 
-MOST = 16
-"""Elements at most of an array that is taken apart, so that each element is a scalar."""
-_LANES = 4
-"""Elements from which an array is left to lanes."""
-_STATES = 32
-"""Scalars that a loop carries at most."""
-_SCALARS = 400
-"""Scalar operations in a step at most, if arrays are taken apart."""
-_NODES = 3000
-"""Nodes of the expressions in a loop at most."""
-
 
 class Inexpressible(Exception):
     """The elements cannot be computed separately, or not efficiently."""
+
+
+class Around(NamedTuple):
+    """The surroundings of a jaxpr: the variables in scope wherever its elements are, and limits."""
+
+    known: frozenset[Variable]
+    tuning: RegisterTuning
+
+    def within(self, index: Expr) -> Around:
+        """The same inside of loops that bind the variables of an index."""
+        return self._replace(known=self.known | index.free)
 
 
 def number(atom: Literal) -> Operand:
@@ -85,11 +87,9 @@ class _TakenApart(Exception):
 
 class Body:
     """The arrays in a jaxpr without constants, given its operands; each is built when it is read.
-
-    ``outer`` are the variables that are in scope wherever the jaxpr's elements are.
     """
 
-    def __init__(self, jaxpr: Jaxpr, operands: Sequence[Array], outer: frozenset[Variable]):
+    def __init__(self, jaxpr: Jaxpr, operands: Sequence[Array], outer: Around):
         if jaxpr.constvars or jaxpr.effects:
             raise Inexpressible
         self.jaxpr, self.outer = jaxpr, outer
@@ -108,7 +108,7 @@ class Body:
         if is_control(eqn):
             used = [v in self.read for v in eqn.outvars]
             return _results_of_control(eqn.primitive.flow(eqn.params), operands, used, self.outer)
-        return results_of(eqn, operands)
+        return results_of(eqn, operands, self.outer.tuning)
 
     def out(self, n: int) -> Array:
         """A result; the scalars that it depends on are built now, in order."""
@@ -123,14 +123,14 @@ class Body:
         return self.array(self.jaxpr.outvars[n])
 
 
-def results_of(eqn: JaxprEqn, operands: Sequence[Array]) -> list[Array]:
+def results_of(eqn: JaxprEqn, operands: Sequence[Array], tuning: RegisterTuning) -> list[Array]:
     """The results of an equation that is neither a loop nor a branch."""
     if eqn.primitive.name == "optimization_barrier":
         return list(operands)
     if eqn.primitive.kind is Kind.CALL:
         raise Inexpressible
     if eqn.primitive.kind is Kind.STATEMENT:
-        return _stored_results(eqn, operands)
+        return _stored_results(eqn, operands, tuning.apart)
     known: dict[At, Sequence[Expr]] = {}
 
     def element(at: At, n: int) -> Expr:
@@ -143,11 +143,11 @@ def results_of(eqn: JaxprEqn, operands: Sequence[Array]) -> list[Array]:
             for n, v in enumerate(eqn.outvars)]
 
 
-def _stored_results(eqn: JaxprEqn, operands: Sequence[Array]) -> list[Array]:
+def _stored_results(eqn: JaxprEqn, operands: Sequence[Array], most: int) -> list[Array]:
     """Small arrays that statements fill: an element selects the stores that write to it."""
     into = [build.temp(f"into{n}", v.aval.shape, stored(v.aval.dtype))
             for n, v in enumerate(eqn.outvars)]
-    if any(prod(out.shape) > MOST for out in into):
+    if any(prod(out.shape) > most for out in into):
         raise Inexpressible
     try:
         statements = eqn.primitive.lower(into, *operands, **eqn.params)
@@ -163,7 +163,7 @@ def _stored_results(eqn: JaxprEqn, operands: Sequence[Array]) -> list[Array]:
         for indices, store in stores:
             if store.buffer is not out:
                 continue
-            if prod(i.extent for i in indices) > MOST:
+            if prod(i.extent for i in indices) > most:
                 raise Inexpressible
             for place in every([i.extent for i in indices]):
                 value = _after(store, dict(zip(indices, place)), at, value)
@@ -207,11 +207,12 @@ class Steps:
     counters: dict[Key, tuple[Expr, Expr]] = field(default_factory=dict)
 
 
-def apart(shape: Sequence[int], split: Iterable[int]) -> set[int]:
-    """The dimensions along which an array is taken apart: all, if few elements remain for lanes."""
+def apart(shape: Sequence[int], split: Iterable[int], lanes: int) -> set[int]:
+    """The dimensions along which an array is taken apart: all, if fewer than ``lanes`` elements
+    remain."""
     found = set(split)
     left = prod(n for d, n in enumerate(shape) if d not in found)
-    return found if left >= _LANES else found.union(d for d, n in enumerate(shape) if n > 1)
+    return found if left >= lanes else found.union(d for d, n in enumerate(shape) if n > 1)
 
 
 class Recurrence:
@@ -225,13 +226,17 @@ class Recurrence:
 
     def __init__(self, init: Sequence[Array], step: Callable[[Expr, Sequence[Array]], Body],
                  condition: Callable[[Sequence[Array]], Body] | None, length: int | None,
-                 used: Sequence[bool], outer: frozenset[Variable], *bodies: Jaxpr):
+                 used: Sequence[bool], outer: Around, *bodies: Jaxpr):
         self.bodies = bodies
         self.init, self.step, self.condition, self.length = init, step, condition, length
-        self.used, self.outer = used, outer
-        self.split = [apart(x.shape, ()) for x in init]
+        self.used, self.outer, self.tuning = used, outer, outer.tuning
+        self.split = [self.apart(x, ()) for x in init]
         self.chained: set[Expr] = set()  # indices that select an element
         self.built: list[tuple[Steps, Fold]] = []
+
+    def apart(self, x: Array, split: Iterable[int]) -> set[int]:
+        """The dimensions along which a carry is taken apart."""
+        return apart(x.shape, split, self.tuning.lanes)
 
     def results(self) -> list[Array]:
         """The final carries."""
@@ -255,7 +260,7 @@ class Recurrence:
         """Other elements that are best computed in the same loop."""
         shape, fixed = self.init[n].shape, not any(i.free for i in at)
         for m, (x, used) in enumerate(zip(self.init, self.used)):
-            if used and fixed and prod(x.shape) <= MOST:
+            if used and fixed and prod(x.shape) <= self.tuning.apart:
                 yield from ((m, place) for place in every(x.shape))
             elif used and x.shape == shape and m != n:
                 yield m, at
@@ -267,11 +272,12 @@ class Recurrence:
     def limit(self) -> int:
         """How many operations a step may take: fewer where lanes could do several at a time."""
         widest = max(prod(x.shape[d] for d in dims) for x, dims in zip(self.init, self.split))
-        return _SCALARS if widest < _LANES else _SCALARS // 3
+        most = self.tuning.scalars
+        return most if widest < self.tuning.lanes else most // 3
 
     def find(self, key: Key) -> Expr | None:
         """An element of a loop that is already built, if it needs no more than its index."""
-        known = self.outer.union(*(i.free for i in key[1]))
+        known = self.outer.known.union(*(i.free for i in key[1]))
         for steps, loop in self.built:
             if key in steps.counters:
                 return steps.counters[key][1]
@@ -298,7 +304,7 @@ class Recurrence:
                 i.extent for i in lanes if isinstance(i, Index))) > self.limit():
             raise Inexpressible
         try:
-            steps = self.closed(keys, rows, self.outer | lanes)
+            steps = self.closed(keys, rows, self.outer.known | lanes)
         except _TakenApart as found:
             if found.args != (self,):  # raised by a surrounding loop
                 raise
@@ -307,7 +313,7 @@ class Recurrence:
 
     def settled(self, steps: Steps) -> Steps:
         """The steps in their final form, when nothing more has to be taken apart."""
-        return _counted(_written_out(steps), self.length)
+        return _counted(_written_out(steps, self.tuning), self.length)
 
     def closed(self, keys: Sequence[Key], rows: Sequence[Key], known: frozenset[Variable],
                ) -> Steps:
@@ -323,7 +329,7 @@ class Recurrence:
                     return self.chosen(n, at, d, read)
             if (n, at) not in steps.states:
                 self.tell_apart(n, at, [other for m, other in steps.states if m == n])
-                if len(steps.states) == _STATES:
+                if len(steps.states) == self.tuning.states:
                     raise Inexpressible
                 steps.states[n, at] = fresh_state(self.init[n].dtype)
             return steps.states[n, at]
@@ -348,11 +354,11 @@ class Recurrence:
         if not isinstance(i, Const) and i.free <= known:
             return True
         shape = self.init[n].shape
-        small = prod([shape[e] for e in {d, *self.split[n]}]) <= MOST
+        small = prod([shape[e] for e in {d, *self.split[n]}]) <= self.tuning.apart
         if shape[d] > 1 and small or not isinstance(i, Const):
             if not small:
                 raise Inexpressible
-            self.split[n] = apart(shape, {d, *self.split[n]})
+            self.split[n] = self.apart(self.init[n], {d, *self.split[n]})
             raise _TakenApart(self)
         return True
 
@@ -360,15 +366,15 @@ class Recurrence:
         """Take a carry apart along a dimension in which several positions are needed."""
         for d, i in enumerate(at):
             extents = [self.init[n].shape[e] for e in {d, *self.split[n]}]
-            if d not in self.split[n] and prod(extents) <= MOST and any(
+            if d not in self.split[n] and prod(extents) <= self.tuning.apart and any(
                     other[d] is not i for other in others):
-                self.split[n] = apart(self.init[n].shape, {d, *self.split[n]})
+                self.split[n] = self.apart(self.init[n], {d, *self.split[n]})
                 raise _TakenApart(self)
 
     def chosen(self, n: int, at: At, d: int, element: Callable[[int, At], Expr]) -> Expr:
         """The element at an unknown index, selected from all along a dimension."""
         extent = self.init[n].shape[d]
-        if extent > MOST:
+        if extent > self.tuning.apart:
             raise Inexpressible
         self.chained.add(at[d])
         result = element(n, (*at[:d], build.const(extent - 1), *at[d + 1:]))
@@ -393,7 +399,7 @@ def _operations(jaxpr: Jaxpr, lanes: int) -> int:
     return total
 
 
-def _written_out(steps: Steps) -> Steps:
+def _written_out(steps: Steps, tuning: RegisterTuning) -> Steps:
     """Unroll short reductions of states, so that each state occurs by itself."""
     states = frozenset(steps.states.values())
 
@@ -401,7 +407,7 @@ def _written_out(steps: Steps) -> Steps:
         if not isinstance(expr, Pick) or not expr.fold.reducer or expr.fold.free.isdisjoint(states):
             return None
         fold = expr.fold
-        if prod(i.extent for i in fold.indices) > MOST:
+        if prod(i.extent for i in fold.indices) > tuning.apart:
             return None
         (start,), (element,) = fold.init, fold.body
         dtype, reducer = start.dtype, str(fold.reducer)
@@ -417,7 +423,7 @@ def _written_out(steps: Steps) -> Steps:
     if steps.condition is not None:
         (steps.condition,) = change([steps.condition])
     roots = [*steps.next, *steps.rows]
-    if sum(1 for _ in walk(*roots)) > _NODES:
+    if sum(1 for _ in walk(*roots)) > tuning.nodes:
         raise Inexpressible
     return steps
 
@@ -460,7 +466,7 @@ def _fits(start: Const, more: int) -> bool:
 
 
 def for_loop_of(flow: ForLoop, operands: Sequence[Array], used: Sequence[bool],
-                outer: frozenset[Variable]) -> Recurrence:
+                outer: Around) -> Recurrence:
     """A loop with carries, and one step for each row of its arrays."""
     body, length = flow.body.jaxpr, flow.length
     constants, init, arrays = flow.split(operands)
@@ -468,12 +474,12 @@ def for_loop_of(flow: ForLoop, operands: Sequence[Array], used: Sequence[bool],
     def step(k: Expr, carries: Sequence[Array]) -> Body:
         place = length - 1 - k if flow.reverse else k
         rows = [row(x, (place,)) for x in arrays]
-        return Body(body, [*constants, *carries, *rows], outer | k.free)
+        return Body(body, [*constants, *carries, *rows], outer.within(k))
     return Recurrence(init, step, None, length, used[:flow.carries], outer, body)
 
 
 def while_loop_of(flow: WhileLoop, operands: Sequence[Array], used: Sequence[bool],
-                  outer: frozenset[Variable]) -> Recurrence:
+                  outer: Around) -> Recurrence:
     """A loop that ends by a condition."""
     asked, constants, init = flow.split(operands)
 
@@ -492,7 +498,7 @@ def row(x: Array, place: At) -> Operand:
 
 
 def _results_of_control(flow: Flow, operands: Sequence[Array], used: Sequence[bool],
-                        outer: frozenset[Variable]) -> list[Array]:
+                        outer: Around) -> list[Array]:
     """The results of a loop or branch."""
     match flow:
         case ForLoop():
@@ -504,7 +510,7 @@ def _results_of_control(flow: Flow, operands: Sequence[Array], used: Sequence[bo
 
 
 def _results_of_for(flow: ForLoop, operands: Sequence[Array], used: Sequence[bool],
-                    outer: frozenset[Variable]) -> list[Array]:
+                    outer: Around) -> list[Array]:
     """The carries, if there are any, and then no rows, whose elements are not separate; otherwise
     the rows."""
     jaxpr, count, carried = flow.body.jaxpr, flow.constants, flow.carries
@@ -523,13 +529,13 @@ def _results_of_for(flow: ForLoop, operands: Sequence[Array], used: Sequence[boo
         place = at[0]
         if place not in bodies:
             rows = [row(x, (place,)) for x in operands[count:]]
-            bodies[place] = Body(jaxpr, [*operands[:count], *rows], outer | place.free)
+            bodies[place] = Body(jaxpr, [*operands[:count], *rows], outer.within(place))
         return bodies[place].out(n)[at[1:]]
     return [Operand(shape, dtype, partial(element, n=n)) for n, (shape, dtype) in enumerate(shapes)]
 
 
 def choice_of(flow: Choice, operands: Sequence[Array],
-              outer: frozenset[Variable]) -> list[Array]:
+              outer: Around) -> list[Array]:
     """The results of branches: only the selected branch is evaluated."""
     choice, *given = operands
     bodies = [Body(b.jaxpr, given, outer) for b in flow.branches]

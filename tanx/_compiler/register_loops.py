@@ -38,7 +38,7 @@ from .cost import STEPS, cost
 from .moving_reads import reads_move
 from .nest_tools import find_loads, index_of, loops_of
 from .per_element import (
-    MOST,
+    Around,
     Array,
     Inexpressible,
     Key,
@@ -73,7 +73,7 @@ def statements(eqn: JaxprEqn, operands: Sequence[Array], into: Into, tuning: Reg
         return None
     flow = eqn.primitive.flow(eqn.params)
     if not isinstance(flow, Choice) and reads_move(
-            flow, [out is not None for out in into], MOST, tuning.long):
+            flow, [out is not None for out in into], tuning.apart, tuning.long):
         return None
     with _deep_calls():
         try:
@@ -130,7 +130,8 @@ class _Group:
     last: list[tuple[Key, Buffer]]
     each: list[tuple[Key, Buffer]]
 
-    def take_apart(self, chosen: Iterable[Expr], split: dict[int, set[int]], depth: int) -> bool:
+    def take_apart(self, chosen: Iterable[Expr], split: dict[int, set[int]], depth: int,
+                   tuning: RegisterTuning) -> bool:
         """Record the dimensions of rows along which elements are ``chosen``; whether there are any.
 
         The dimensions of a row come after ``depth`` others.
@@ -139,9 +140,9 @@ class _Group:
         along = frozenset().union(*(i.free for i in chosen))
         for (n, at), out in self.each:
             more = {d for d, i in enumerate(at)
-                    if i in along and isinstance(i, Index) and i.extent <= MOST}
+                    if i in along and isinstance(i, Index) and i.extent <= tuning.apart}
             if not more <= split[n]:
-                split[n] = apart(out.shape[depth:], more | split[n])
+                split[n] = apart(out.shape[depth:], more | split[n], tuning.lanes)
                 found = True
         return found
 
@@ -155,8 +156,8 @@ class _Lowering:
         self.statements: list[Statement] = []
 
     @property
-    def outer(self) -> frozenset[Variable]:
-        return frozenset(loops_of(self.axes))
+    def outer(self) -> Around:
+        return Around(frozenset(loops_of(self.axes)), self.tuning)
 
     def equation(self, eqn: JaxprEqn, operands: Sequence[Array], into: Into) -> None:
         """Append the statements of a loop or branch on operands without the axes."""
@@ -205,7 +206,7 @@ class _Lowering:
     def branches(self, flow: Choice, operands: Sequence[Array], into: Into) -> None:
         arrays = choice_of(flow, operands, self.outer)
         wanted = [(out, x) for out, x in zip(into, arrays) if out is not None]
-        if not self.axes and sum(prod(x.shape) for _, x in wanted) > MOST:
+        if not self.axes and sum(prod(x.shape) for _, x in wanted) > self.tuning.apart:
             raise Inexpressible  # all elements take the same branch
         groups: dict[tuple[int, ...], list[Store]] = {}
         for out, x in wanted:
@@ -232,14 +233,15 @@ class _Lowering:
         It takes a few attempts to find out which arrays must be taken apart.
         """
         depth = len(self.axes) + 1
-        split = {n: apart(out.shape[depth:], ()) for n, out in enumerate(filled) if out is not None}
+        split = {n: apart(out.shape[depth:], (), self.tuning.lanes)
+                 for n, out in enumerate(filled) if out is not None}
         while True:
             made = []
             for group in self.grouped(loop, into, filled, split):
                 loop.chained.clear()
                 steps = loop.steps([key for key, _ in group.last], [key for key, _ in group.each])
                 if steps is None or group.take_apart(
-                        loop.chained | _compared(steps.rows), split, depth):
+                        loop.chained | _compared(steps.rows), split, depth, self.tuning):
                     break
                 made.append((group, steps))
             else:
@@ -325,7 +327,7 @@ class _Lowering:
             return self.equation(eqn, operands, into)
         if eqn.primitive.kind is Kind.CONTRACTION and _effort(eqn) > self.tuning.product:
             raise Inexpressible
-        for x, out in zip(results_of(eqn, operands), into):
+        for x, out in zip(results_of(eqn, operands, self.tuning), into):
             if out is not None:
                 self.copy(out, x)
         return None

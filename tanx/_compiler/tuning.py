@@ -49,7 +49,7 @@ class DistributeTuning(NamedTuple):
 
 
 class RegisterTuning(NamedTuple):
-    """``register_loops.py``: loops whose values stay in registers."""
+    """``register_loops.py`` and ``per_element.py``: loops whose values stay in registers."""
 
     # How many times the work of a loop's equations may be repeated.
     repeats: int = 4
@@ -64,6 +64,17 @@ class RegisterTuning(NamedTuple):
     # Bytes of one row, and of all rows, above which rows are read one after the other.
     row_bytes: int = 1 << 11
     rows_bytes: int = 1 << 19
+    # Elements at most of an array that is taken apart, so that each element is a scalar, and
+    # elements from which an array is left to lanes.
+    apart: int = 16
+    lanes: int = 4
+    # Scalars that a loop carries at most.
+    states: int = 32
+    # Scalar operations in a step at most, if arrays are taken apart; a third of them if lanes could
+    # compute several at a time.
+    scalars: int = 400
+    # Nodes of the expressions in a loop at most.
+    nodes: int = 3000
 
 
 class FlowTuning(NamedTuple):
