@@ -66,6 +66,12 @@ SETTINGS: tuple[dict[str, float], ...] = (
      "tiles.stretch": 2, "tiles.room_bytes": 256,
      "tiles.streamed": 2, "tiles.near": 64, "contract.tiny": 0,
      "tiles.chunk": 4, "tiles.task": 16},  # operands computed by tasks
+    {"registers.apart": 4, "registers.lanes": 2, "registers.states": 8, "registers.scalars": 60,
+     "decompose.powers": 3, "rows.many": 1, "rows.much": 0, "rows.short": 8, "rows.vectors": 2,
+     "lanes.together": 4, "lanes.moves": 40, "lanes.residues": 2, "lanes.few_lanes": 2,
+     "scans.rows": 2, "transposes.written_out": 4096, "sort.short": 4, "sort.long": 16,
+     "sort.few": 2, "functions.written_out": 0, "matrices.written_out": 2, "bands.least": 2,
+     "bands.tasks": 1, "tasks.back": 2, "fourier.group": 4, "fourier.table": 8},  # small limits
 )
 """Thresholds of the compiler with which other ways are taken: fields of ``Tuning``, by pass."""
 
