@@ -14,22 +14,24 @@ __all__ = ["divided"]
 T = TypeVar("T")
 
 
-def divided(items: Sequence[T], shards: int, work: Callable[[Sequence[T], Event], None]) -> None:
+def divided(items: Sequence[T], shards: int, work: Callable[[Sequence[T], Event], None],
+            at_a_time: int | None = None) -> None:
     """Run ``work(some items, stop)`` in threads; each, and what it starts, has its own processors.
 
-    Ctrl-C sets ``stop``, so that what has been measured is shown.
+    Processors are divided among ``shards``; ``at_a_time`` of these run, all by default. Ctrl-C sets
+    ``stop``, so that what has been measured is shown.
     """
     processors, stop = sorted(os.sched_getaffinity(0)), Event()
-    each = len(processors) // shards
+    each, threads = len(processors) // shards, at_a_time or shards
     if not each:
         raise SystemExit(f"{shards} shards need as many processors: there are {len(processors)}.")
 
     def run(number: int) -> None:
         os.sched_setaffinity(0, processors[number * each:(number + 1) * each])  # of this thread
-        work(items[number::shards], stop)
+        work(items[number::threads], stop)
 
-    with ThreadPoolExecutor(shards) as pool:
-        running = [pool.submit(run, number) for number in range(shards)]
+    with ThreadPoolExecutor(threads) as pool:
+        running = [pool.submit(run, number) for number in range(threads)]
         with suppress(KeyboardInterrupt):
             for one in running:
                 one.result()
