@@ -67,7 +67,8 @@ class Alias(ModuleType):
         return value
 
     def __dir__(self):
-        return sorted({*super().__dir__(), *dir(self.__dict__["_target"])} - {"_target"})
+        ours = {"_target", "__dir__", "__getattr__"}
+        return sorted({*super().__dir__(), *dir(self.__dict__["_target"])} - ours)
 
     def __reduce__(self):
         return import_module, (self.__name__,)
