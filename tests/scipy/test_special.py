@@ -104,7 +104,9 @@ POINTS = [
     ("xlogy", (0.0, 0.0), 0.0), ("xlogy", (0.0, NAN), NAN), ("xlog1py", (0.0, NAN), NAN),
     ("xlog1py", (0.0, -1.0), 0.0),
     ("rel_entr", (0.0, 0.0), 0.0), ("rel_entr", (1.0, 0.0), INF), ("rel_entr", (-1.0, 1.0), INF),
-    ("kl_div", (0.0, 2.0), 2.0), ("beta", (-0.5, 2.0), -4.0), ("betaln", (1e-30, 1e30), 69.077553),
+    ("kl_div", (0.0, 2.0), 2.0), ("kl_div", (-1.0, -INF), INF), ("kl_div", (-INF, -INF), INF),
+    ("kl_div", (1.0, 0.0), INF), ("kl_div", (0.0, INF), INF), ("kl_div", (NAN, -1.0), NAN),
+    ("beta", (-0.5, 2.0), -4.0), ("betaln", (1e-30, 1e30), 69.077553),
     ("betaln", (2.0, INF), -INF), ("comb", (3.0, 4.0), 0.0), ("comb", (-1.0, 1.0), 0.0),
     ("poch", (-2.0, 3.0), 0.0), ("poch", (-2.0, 2.0), 2.0), ("poch", (-2.5, 0.5), INF),
     ("poch", (1e30, 0.5), 1e15), ("zeta", (1.0, 2.0), INF), ("expn", (0, 0.0), INF),
@@ -187,7 +189,11 @@ def test_derivatives_are_those_of_differences(key):
     ("spence", (1.0,), (-1.0,)), ("boxcox", (2.0, 0.0), (0.5, 0.2402265)),
     ("dawsn", (1e3,), (-5.0000075e-07,)), ("expn", (2, 0.5), (-0.5597736,)),
     ("erfcx", (1e3,), (-5.641887e-07,)), ("logit", (0.25,), (5.3333335,)),
-    ("ndtri", (0.5,), (2.5066283,))])
+    ("ndtri", (0.5,), (2.5066283,)), ("entr", (INF,), (-INF,)),
+    ("rel_entr", (INF, 0.5), (INF, -INF)), ("rel_entr", (-1.0, 0.5), (0.0, 0.0)),
+    ("rel_entr", (NAN, 0.5), (NAN, NAN)), ("rel_entr", (0.0, 0.5), (0.0, 0.0)),
+    ("kl_div", (INF, 0.5), (INF, -INF)), ("kl_div", (-1.0, 0.5), (0.0, 0.0)),
+    ("kl_div", (0.0, 0.5), (0.0, 1.0)), ("kl_div", (2.0, 0.5), (1.3862944, -3.0))])
 def test_derivatives_at_points(name, args, want):
     def f(*args):
         return results(getattr(special, name)(*args))[0]
@@ -374,6 +380,19 @@ def test_bernoulli_numbers():
         late = special.bernoulli(262)
         np.testing.assert_allclose(late[258], 1.3352784187354634e306, rtol=1e-15)
         assert late[260:].tolist() == [-INF, 0.0, INF]
+
+
+def test_derivatives_of_zeta():
+    """By q alone at its pole, where that by x is infinite, and by both."""
+    by_q = tanx.grad(special.zeta, 1)
+    with tanx.enable_x64(True):
+        for run in [tanx.jit(by_q)] * 4:
+            assert run(2.0, 0.0) == -INF
+        step = 1e-5
+        want = (by_q(3.0 + step, 2.0) - by_q(3.0 - step, 2.0)) / (2 * step)
+        for run in [tanx.jit(tanx.hessian(special.zeta, (0, 1)))] * 4:
+            mixed = run(3.0, 2.0)
+            np.testing.assert_allclose((mixed[0][1], mixed[1][0]), want, rtol=1e-8)
 
 
 def test_zeta_of_riemann():

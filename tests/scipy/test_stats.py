@@ -237,6 +237,7 @@ def test_narrow_floats(name, dtype, near):
 def test_types_and_shapes():
     logpdf = stats.norm.logpdf
     assert logpdf(1).weak_type and logpdf(1.0, 0, 2).weak_type
+    assert stats.poisson.cdf(3, 2.0).weak_type
     assert stats.t.logpdf(1.0, 3.0).weak_type and stats.bernoulli.ppf(0.5, 0.3).weak_type
     assert logpdf(jnp.arange(3)).dtype == "float32" and not logpdf(jnp.arange(3)).weak_type
     assert logpdf(jnp.ones((3, 1)), jnp.ones(4)).shape == (3, 4)

@@ -80,8 +80,18 @@ def entr(x):
     >>> tanx.scipy.special.entr(jnp.array([0.0, 0.5, 1.0]))
     Array([-0.       ,  0.3465736, -0.       ], dtype=float32)
     """
-    x = real_operands("entr", x)
+    return _entr(real_operands("entr", x))
+
+
+@custom_jvp
+def _entr(x):
     return lax.select(x < 0, lax.full_like(x, -np.inf), -_xlogy(x, x))
+
+
+@_entr.defjvp
+def _entr_jvp(primals, tangents):
+    (x,), (dx,) = primals, tangents
+    return _entr(x), dx * (-1 - jnp.log(x))  # by the rule of products it would be NaN at infinity
 
 
 @library_jit
@@ -91,12 +101,30 @@ def rel_entr(p, q):
     >>> tanx.scipy.special.rel_entr(jnp.array([0.0, 0.5]), jnp.array([0.5, 0.25]))
     Array([0.       , 0.3465736], dtype=float32)
     """
-    p, q = jnp.broadcast_arrays(*real_operands("rel_entr", p, q))
+    return _rel_entr(*jnp.broadcast_arrays(*real_operands("rel_entr", p, q)))
+
+
+@custom_jvp
+def _rel_entr(p, q):
     inside, edge = (p > 0) & (q > 0), (p == 0) & (q >= 0)
-    # What is not taken must not have infinite derivatives.
-    safe_p, safe_q = jnp.where(inside, p, 1), jnp.where(inside, q, 1)
-    value = jnp.where(inside, safe_p * _log_ratio(safe_p, safe_q), jnp.where(edge, 0, np.inf))
+    value = jnp.where(inside, p * _log_ratio(*_inside(p, q)), jnp.where(edge, 0, np.inf))
     return jnp.where(jnp.isnan(p) | jnp.isnan(q), p + q, value)
+
+
+@_rel_entr.defjvp
+def _rel_entr_jvp(primals, tangents):
+    (p, q), (dp, dq) = primals, tangents
+    safe_p, safe_q = _inside(p, q)
+    outside = jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, 0)
+    slopes = (jnp.where((p > 0) & (q > 0), slope, outside).astype(p.dtype)
+              for slope in (1 + _log_ratio(safe_p, safe_q), -safe_p / safe_q))
+    return _rel_entr(p, q), sum(slope * d for slope, d in zip(slopes, (dp, dq)))
+
+
+def _inside(p, q):
+    """The operands where both are positive, and ones elsewhere: these have finite derivatives."""
+    inside = (p > 0) & (q > 0)
+    return jnp.where(inside, p, 1), jnp.where(inside, q, 1)
 
 
 def _log_ratio(p, q):
@@ -110,11 +138,14 @@ def _log_ratio(p, q):
 def kl_div(p, q):
     """A term of the Kullback-Leibler divergence, ``rel_entr(p, q) - p + q``.
 
+    It is ``q`` where ``p`` is 0, and ``inf`` out of its domain.
+
     >>> tanx.scipy.special.kl_div(jnp.array([0.0, 0.5]), jnp.array([0.5, 0.25]))
     Array([0.5       , 0.09657359], dtype=float32)
     """
-    p, q = real_operands("kl_div", p, q)
-    return rel_entr(p, q) - p + q
+    p, q = jnp.broadcast_arrays(*real_operands("kl_div", p, q))
+    value = jnp.where(p == 0, q, _rel_entr(p, q) - p + q)
+    return jnp.where((p < 0) & (q == q) | (q < 0) & (p == p) | (q == 0) & (p > 0), np.inf, value)
 
 
 def boxcox(x, lmbda):

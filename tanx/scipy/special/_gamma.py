@@ -11,6 +11,7 @@ from ... import dtypes, lax
 from ... import numpy as jnp
 from ..._api.autodiff import jvp
 from ..._api.jit import library_jit
+from ..._control.custom import SymbolicZero
 from ..._control.custom_jvp import custom_jvp
 from ...errors import explain
 from ...numpy._promotion import typeof
@@ -230,11 +231,18 @@ def _hurwitz(x, q):
     return lax.zeta(x, q)
 
 
-@_hurwitz.defjvp
 def _hurwitz_jvp(primals, tangents):
+    """The derivative by x is infinite where that by q may be wanted alone."""
     (x, q), (dx, dq) = primals, tangents
-    _, moved = jvp(in_float64(_euler_maclaurin), (x, lax.stop_gradient(q)), (dx, dq * 0))
-    return _hurwitz(x, q), moved - dq * x * _hurwitz(x + 1, q)
+    terms = []
+    if type(dx) is not SymbolicZero:
+        terms.append(jvp(lambda x: in_float64(_euler_maclaurin)(x, q), (x,), (dx,))[1])
+    if type(dq) is not SymbolicZero:
+        terms.append(-dq * x * _hurwitz(x + 1, q))
+    return _hurwitz(x, q), sum(terms[1:], terms[0])
+
+
+_hurwitz.defjvp(_hurwitz_jvp, symbolic_zeros=True)
 
 
 # B(2k) / (2k)! for k from 1.

@@ -50,7 +50,7 @@ def cdf(k, mu, loc=0):
     y = jnp.floor(k - loc)
     outside = y < 0
     inside = lax.igammac(*jnp.broadcast_arrays(jnp.where(outside, 0, y) + 1, mu))
-    return jnp.where(outside, 0, inside).astype(inside.dtype)
+    return jnp.where(outside, 0, inside)
 
 
 @library_jit
