@@ -1,6 +1,6 @@
-"""Reductions of columns, which lie across memory: which they are, and how many go together.
+"""Reductions of columns, whose elements are not adjacent in memory: which, and how many together.
 
-How they run is told in ``emit/cpu/columns.py``.
+``emit/cpu/columns.py`` describes the code.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ __all__ = ["as_columns", "columns", "over_rows", "separate"]
 def as_columns(planner: Planner, lane: Loop, body: Sequence[Statement], left: tuple[int, ...],
                ) -> tuple[Vector, dict[str, Any]] | None:
     """How the loop in lanes over stores with reductions of columns runs: its kind, and the fields
-    of ``Columns``; None if they are no such reductions.
+    of ``Columns``; None for other nests.
 
-    ``left`` is how the loop does what whole steps leave, if it is not changed.
+    ``left`` is how the loop handles the remainder of whole steps, if it is not changed.
     """
     found = columns(planner, lane, body)
     if not found:
@@ -67,7 +67,7 @@ def over_rows(fold: Fold, index: Index) -> Fold:
 
 
 def _lines(folds: Sequence[Fold]) -> int:
-    """How many lines of an array are read for one row of the reductions."""
+    """How many lines of memory are read for one row of the reductions."""
     (rows,) = folds[0].indices
     found = {load for fold in folds for load in loads(*over_rows(fold, rows).body)
              if rows in load.free}
@@ -82,7 +82,7 @@ def _length_after(planner: Planner, body: Sequence[Statement]) -> int:
 
 
 def columns(planner: Planner, lane: Loop, body: Iterable[Statement]) -> list[Fold]:
-    """The reductions in some stores if they are all of them long columns; else none."""
+    """The reductions in some stores if all of them are long columns; otherwise none."""
     values: list[Expr] = []
     for statement in body:
         if not isinstance(statement, Store) or statement.guard is not None or statement.combine:
@@ -98,16 +98,16 @@ def columns(planner: Planner, lane: Loop, body: Iterable[Statement]) -> list[Fol
 
 
 def _distance(fold: Fold, lane: Loop) -> int:
-    """Bytes between rows of which a fold reads neighbours."""
+    """Bytes between rows of which a fold reads adjacent elements."""
     return max([node.place[0].get(fold.indices[0], 0) * node.dtype.itemsize
                 for node in loads(*fold.body) if lane.stride(node.place[0]) == 1], default=0)
 
 
 def _are_few(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> bool:
-    """Whether the results of all columns have room in registers, beside a row of each.
+    """Whether the results of all columns fit in registers, together with a row of each.
 
-    Vectors that whole ones leave are no dearer then: they need no walk of their own through all
-    rows (sums of 50 columns of 1000 rows, AVX-512: 3.5 us instead of 4.9).
+    Then partial vectors cost no more: they need no separate pass over all rows (sums of 50 columns
+    of 1000 rows, AVX-512: 3.5 us instead of 4.9).
     """
     longest = planner.machine.tuning.columns.long_columns
     return all(fold.reducer and fold.indices[0].extent <= longest
@@ -124,7 +124,7 @@ def _vector(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> Loop:
 
 
 def _at_a_time(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> int:
-    """How many steps of a loop in lanes have room for their results in registers."""
+    """How many steps of a loop in lanes have their results in registers."""
     needs = sum(register_bits(state.dtype) * (1 + (kind_of(state.dtype) == "c"))
                 for fold in folds for state in fold.states) * lane.width
     held = int(planner.machine.tuning.columns.share * planner.registers)
@@ -132,11 +132,11 @@ def _at_a_time(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> int:
 
 
 def _side_by_side(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> Loop | None:
-    """The loop over columns in as few lanes as fill a vector, if columns are few, or all that they
-    read is near.
+    """The loop over columns in as few lanes as fill a vector, if columns are few, or everything
+    that they read is in the cache.
 
-    Then they go down a few vectors at a time: results stay in registers, and there are enough of
-    them that additions need not wait.
+    Then a few vectors go down at a time: results stay in registers, and there are enough of them to
+    hide the latency of additions.
     """
     reach = sum(fold.indices[0].extent * max(
         abs(node.place[0].get(fold.indices[0], 0)) * node.dtype.itemsize
@@ -146,7 +146,7 @@ def _side_by_side(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> Loop |
 
 
 def separate(body: Iterable[Statement]) -> list[list[Statement]]:
-    """Stores in parts of which none reads what it has stored itself."""
+    """Stores in parts, none of which reads what it has stored itself."""
     parts: list[list[Statement]] = []
     targets: set[str] = set()
     for statement in body:

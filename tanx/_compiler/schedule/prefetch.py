@@ -1,8 +1,8 @@
-"""Which accesses are prefetched, and how far ahead: what a processor does not foresee by itself.
+"""Which accesses are prefetched, and how far ahead: those that the hardware does not prefetch.
 
-Processors foresee a long stretch of memory, and what follows on it. Two accesses are left: loads of
-neighbours in lanes, where the next iteration of a loop around goes on elsewhere in an array that no
-near cache holds; and stores to places that only data tell, each of which would be waited for.
+The hardware prefetches long contiguous ranges, and what follows them. Two kinds of accesses remain:
+contiguous loads in lanes, where the next iteration of a surrounding loop continues elsewhere in an
+array that is not in a near cache; and stores at indices read from data, each of which would miss.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .lanes import Loop, loops_of
 __all__ = ["CACHE_LINE", "with_prefetches"]
 
 CACHE_LINE = 64
-"""Bytes of a line of the cache."""
+"""Bytes of a cache line."""
 
 
 class _Ahead(NamedTuple):
-    """A loop whose later iterations are prefetched for.
+    """A loop for whose later iterations elements are prefetched.
 
-    They read stretches of so many elements, or what loops ``inside`` reach; so many iterations are
-    gone through ``together``. Memory that a statement reads ``again`` is not read by those after
+    They read contiguous ranges of so many elements, or what loops ``inside`` access; so many
+    iterations run ``together``. Memory that a statement reads ``again`` is not read by those after
     it.
     """
 
@@ -44,7 +44,7 @@ class _Ahead(NamedTuple):
 
 
 class _Inside(NamedTuple):
-    """A loop around statements, what is prefetched for inside it, and the memory written in it."""
+    """A loop around statements, what is prefetched inside it, and the memory written in it."""
 
     loop: Loop
     ahead: _Ahead | None
@@ -75,14 +75,14 @@ class _Place(NamedTuple):
 
 
 def with_prefetches(statement: Statement, analysis: Analysis, tuning: AccessTuning) -> Statement:
-    """The statement, whose loops have their kinds, with what is prefetched in it."""
+    """The statement, whose loops have their kinds, with its prefetches."""
     if not isinstance(statement, Nest) or not _touches_far_memory(statement, tuning):
         return statement
     return _Prefetches(analysis, tuning).nest(statement, _Place())
 
 
 def _touches_far_memory(nest: Nest, tuning: AccessTuning) -> bool:
-    """Whether a nest touches a buffer so large that anything is worth prefetching."""
+    """Whether a nest accesses a buffer so large that prefetching can pay."""
     least = min(tuning.far, tuning.scattered)
     bodies = [nest.body, *(room.fill for room in (nest.rooms if isinstance(nest, Tiled) else ()))]
     return any(_nbytes(access) >= least for body in bodies for s in statements_in(body)
@@ -103,7 +103,7 @@ class _Prefetches:
     # -- statements --------------------------------------------------------------------------------
 
     def nest(self, nest: Nest, place: _Place) -> Nest:
-        """A nest with what is prefetched in it."""
+        """A nest with its prefetches."""
         if isinstance(nest, Tiled):
             return self.product(nest, place)
         tasks = nest.kinds.count(TASKS)
@@ -118,7 +118,7 @@ class _Prefetches:
                        rest=self.body(nest, nest.rest, inner, scattered))
 
     def product(self, nest: Tiled, place: _Place) -> Tiled:
-        """A product, with what is prefetched where operands are computed and sums are used."""
+        """A product, with prefetches where operands are computed and sums are used."""
         def filled(operand: Operand) -> Operand:
             room = operand.room
             return operand if room is None else replace(operand, room=replace(
@@ -133,7 +133,7 @@ class _Prefetches:
             tiling, left=filled(tiling.left), right=filled(tiling.right), stores=stores))
 
     def scan(self, nest: ScanLine, place: _Place) -> _Place:
-        """Inside of a scan: across neighbours, some rows are gone through together."""
+        """Inside of a scan: across vectors, several rows are processed together."""
         if not nest.rows:
             along = nest.indices[-1]
             return place._replace(lane=Loop(along, (along,), False, nest.lanes))
@@ -163,7 +163,7 @@ class _Prefetches:
 
     def body(self, nest: Nest, body: Sequence[Statement], place: _Place, scattered: Loop | None,
              ) -> tuple[Statement, ...]:
-        """Statements with what is prefetched in each."""
+        """Statements with their prefetches."""
         found: list[Statement] = []
         for n, statement in enumerate(body):
             here = place
@@ -189,8 +189,8 @@ class _Prefetches:
     # -- stores ------------------------------------------------------------------------------------
 
     def target(self, store: Store, loop: Loop | None) -> list[Prefetch]:
-        """The store itself, if steps of a loop store far apart, at places that are soon computed.
-        """
+        """The store itself, if steps of a loop store far apart, at addresses that are cheap to
+        compute."""
         if loop is None or loop.extent < 2 * self.tuning.steps:
             return []
         access = Load(store.buffer, store.index)
@@ -226,7 +226,7 @@ class _Prefetches:
         return list(found.values())
 
     def in_fold(self, nest: Nest, fold: Fold, place: _Place) -> _Place:
-        """Inside of the loops of a fold, which is computed as far out as it can be."""
+        """Inside of the loops of a fold, which is computed as far out as possible."""
         if not fold.indices or not all(i.extent for i in fold.indices):
             return place
         kinds = fold.kinds or (SEQUENTIAL,) * len(fold.indices)
@@ -256,7 +256,7 @@ class _Prefetches:
         return place._replace(around=tuple(around))
 
     def load(self, load: Load, place: _Place) -> Prefetch | None:
-        """Whether a load of neighbours is prefetched, and how far ahead."""
+        """Whether a contiguous load is prefetched, and how far ahead."""
         ahead, lane = place.ahead, place.lane
         if ahead is None or lane is None or _nbytes(load) < self.tuning.far:
             return None
@@ -274,10 +274,10 @@ class _Prefetches:
     def steps(self, ahead: _Ahead, apart: int, stretch: int, again: bool) -> int:
         """How many steps of a loop, so many bytes apart, elements are prefetched ahead.
 
-        Processors foresee a long stretch, and what follows on it or little behind it. Memory that
-        this step reads ``again`` is in the cache, and the next step's is prefetched: memory is idle
-        meanwhile. Rows that are gone through together, if they are far apart, would be in each
-        other's way in the cache.
+        The hardware prefetches a long range, and what follows on it or a little after it. Memory
+        that this step reads ``again`` is in the cache, so the next step's is prefetched: memory is
+        idle meanwhile. Rows that are processed together, if they are far apart, would evict each
+        other from the cache.
         """
         tuning = self.tuning
         if again:
@@ -291,7 +291,7 @@ class _Prefetches:
 
 
 def _reached(terms: Terms, loops: Sequence[Loop]) -> int:
-    """Elements of the stretch that loops go through, each of which leaves out half at most."""
+    """Elements of the range that loops cover, each of which skips at most half."""
     reached = 1
     for loop in reversed(loops):
         stride = loop.stride(terms)

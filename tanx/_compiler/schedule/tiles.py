@@ -1,11 +1,11 @@
 """Sums of products by tiles: which nests can be computed so, and how their loops are cut.
 
-A tile is a block of the result that stays in registers while a kernel goes through all terms of
-its sums: a few rows, and a few vectors of columns. The kernels (``kernels/gemm/micro.py``) take
+A tile is a block of the result that stays in registers while a kernel processes all terms of its
+sums: a few rows, and a few vectors of columns. The kernels (``kernels/gemm/micro.py``) take
 addresses and distances at run time, so a few of them serve all shapes. What is computed from sums
-in the same loops is done row by row on a strip of tiles while that is in the nearest cache. So is
-what an operand is made from, where no other task needs the same part of it: a task has room for a
-few rows or columns. Rows whose terms are in conflict over places in the cache are copied there.
+in the same loops is done row by row on a strip of tiles while that is in the first-level cache. So
+is an operand that is computed, if no other task needs the same part of it: a task has memory for a
+few rows or columns. Rows whose terms map to the same cache sets are copied there.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ PRODUCTS = ("mul", "dot4", "dot4u", "dot2")
 
 
 def has_tiles(dtype: np.dtype) -> bool:
-    """Whether kernels compute in a dtype: numbers that look in memory as they do in registers."""
+    """Whether kernels compute in a dtype: numbers with the same form in memory and in registers."""
     return kind_of(dtype) == "f" and dtype.itemsize >= 4 or (
         kind_of(dtype) in "iu" and width(dtype) == 8 * dtype.itemsize)
 
@@ -68,9 +68,9 @@ def lanes_of(dtype: np.dtype, machine: Machine) -> int:
 
 
 def _fits(tile: Tile, machine: Machine) -> bool:
-    """Whether the sums of a tile and what is multiplied stay in registers."""
+    """Whether the sums of a tile and its factors stay in registers."""
     left = 1
-    if tile.form == "m" and not machine.fuses:  # LLVM then loads numbers of all rows at first
+    if tile.form == "m" and not machine.fuses:  # LLVM then loads the numbers of all rows first
         left = tile.rows
     if machine.multiplies_by_lane:
         left = tile.rows if tile.form == "k" else ceil(tile.rows / tile.lanes)
@@ -86,8 +86,8 @@ def in_matrix_registers(tile: Tile, times: str, machine: Machine) -> bool:
 def _cycles(tile: Tile, machine: Machine, times: str = "mul") -> float:
     """Cycles that one term takes: two products at a time, two loads, four until a sum is ready.
 
-    Loads are not quite hidden behind products, least of all those of many rows that lie apart: for
-    each row they come all at once, for as many terms as a vector has. Matrix registers take 16
+    Loads are not completely hidden behind products, least of all those of many rows that are apart:
+    for each row they come all at once, for as many terms as a vector has. Matrix registers take 16
     cycles for 16 words of terms, and 8 to be loaded.
     """
     if in_matrix_registers(tile, times, machine):
@@ -107,7 +107,7 @@ def _tiles(form: Form, lanes: int, machine: Machine, times: str) -> list[Tile]:
     large = [Tile(form, rows * SIZE, vectors, lanes) for rows in (1, 2) for vectors in (1, 2)]
     large = [tile for tile in large if in_matrix_registers(tile, times, machine)]
     if times == "dot4" and not machine.multiplies_signed_bytes:
-        return large  # no other instruction of such a processor knows signs
+        return large  # no other instruction of such a processor handles signs
     return large + [tile for tile in every if _fits(tile, machine)]
 
 
@@ -115,7 +115,7 @@ def _tiles(form: Form, lanes: int, machine: Machine, times: str) -> list[Tile]:
 def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, machine: Machine,
               row_panel: int = 0, column_panel: int = 0, times: str = "mul",
               most_rows: int = 16) -> Tile | None:
-    """The tile that is through with a product soonest; as large as panels, where those are given.
+    """The tile that finishes a product soonest; as large as panels, if those are given.
 
     A tile has no more rows than there are, and more columns only if there is a panel for them.
     Outside of matrix registers it has at most ``most_rows``.
@@ -137,7 +137,7 @@ def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, 
 
 def panel_columns(tile_form: Form, rows: int, columns: int, terms: int, dtype: np.dtype,
                   machine: Machine, times: str = "mul") -> int:
-    """How many columns panels of the right operand have best."""
+    """The best number of columns for panels of the right operand."""
     lanes = lanes_of(dtype, machine)
     whole = ceil(columns / lanes) * lanes
     tile = best_tile(tile_form, rows, whole, terms, dtype, machine, times=times)
@@ -148,7 +148,7 @@ def panel_columns(tile_form: Form, rows: int, columns: int, terms: int, dtype: n
 
 
 def sum_of_products(stores: Iterable[Store]) -> Pick | None:
-    """The one sum that values are made from, if it is a sum of products."""
+    """The one sum that values depend on, if it is a sum of products."""
     found = [*folds(*(s.value for s in stores))]
     if len(found) != 1:
         return None
@@ -160,7 +160,7 @@ def sum_of_products(stores: Iterable[Store]) -> Pick | None:
 
 
 def factors(total: Pick) -> tuple[Expr, Expr]:
-    """What is multiplied in a sum of products."""
+    """The factors of a sum of products."""
     left, right = _product(total).args
     return left, right
 
@@ -179,8 +179,8 @@ def _product(total: Pick) -> Op:
 def final_stores(body: Sequence[Statement]) -> tuple[Store, ...]:
     """The stores of a nest without those that later ones overwrite; none if there is anything else.
 
-    What later ones read of them is put in their place, if it is made of sums alone: other elements
-    may be overwritten in between.
+    What later ones read of them is inlined, if it depends on sums alone: other elements may be
+    overwritten in between.
     """
     stores = [s for s in body if isinstance(s, Store) and not s.combine and s.guard is None]
     if len(stores) < len(body):
@@ -207,14 +207,14 @@ def _reads_nothing_beside_folds(value: Expr) -> bool:
 
 
 def marked(statement: Statement, machine: Machine) -> Statement:
-    """The statement; if tiles compute it, its loops say so from now on."""
+    """The statement; if tiles compute it, its loops are marked so."""
     if not isinstance(statement, Nest) or tiling(statement, machine) is None:
         return statement
     return replace(statement, kinds=(TILED,) * len(statement.kinds))
 
 
 def unmarked(statement: Statement) -> Statement:
-    """The statement before anything was said about tiles."""
+    """The statement without the mark of tiles."""
     return replace(statement, kinds=tuple(
         PARALLEL if kind == TILED else kind for kind in statement.kinds)) if is_tiled(
         statement) and isinstance(statement, Nest) else statement
@@ -229,8 +229,8 @@ def tiling(statement: Statement, machine: Machine,
            known: frozenset[Index] = frozenset()) -> Tiling | None:
     """How tiles compute a statement, in loops whose indices are ``known``; None if they do not.
 
-    They do where the last two loops are over rows and columns, one operand does not depend on the
-    former nor the other one on the latter, and elements that a kernel loads at once are neighbours.
+    They do if the last two loops are over rows and columns, one operand does not depend on the
+    former nor the other one on the latter, and elements that a kernel loads at once are adjacent.
     """
     if not isinstance(statement, Nest) or len(statement.indices) < 2 or any(
             kind not in (PARALLEL, TILED) for kind in statement.kinds) or not all(
@@ -269,7 +269,7 @@ class _Loops:
     known: frozenset[Index] = frozenset()  # of loops around the statement
 
     def operand(self, factor: Expr, along: Index, across: Index) -> Operand | None:
-        """Where the elements are that a factor goes through; None if not at equal distances."""
+        """Where the elements of a factor are; None if not at constant distances."""
         if not isinstance(factor, Load):
             return self.computed(factor, along, across)
         places, first = offset(factor.buffer, factor.index)
@@ -291,8 +291,9 @@ class _Loops:
 
 
     def computed(self, factor: Expr, along: Index, across: Index) -> Operand | None:
-        """Where the elements of a factor would be if they were stored, in the order of those that
-        it is made of; None if these are not at equal distances, or hang on other loops, too."""
+        """Where the elements of a factor would be if they were stored, in the order of the elements
+        that it is computed from; None if these are not at constant distances, or depend on other
+        loops, too."""
         places = [load.place[0] for load in loads(factor)]
         if self.runs or not factor.free <= {along, across, *self.outer, *self.known} or not all(
                 isinstance(atom, Index) for terms in places for atom in terms):
@@ -304,7 +305,7 @@ class _Loops:
 
 
 def _in_conflict(operand: Operand, terms: int, tuning: TileTuning) -> bool:
-    """Whether rows are neighbours, and the terms of each in conflict over places in the cache."""
+    """Whether rows are adjacent, and the terms of each map to the same cache sets."""
     return operand.along == 1 and terms >= tuning.stretch and not (
         operand.panel or operand.across * operand.buffer.dtype.itemsize % tuning.conflict)
 
@@ -331,8 +332,8 @@ def _most_rows(left: Operand, row: Index, machine: Machine) -> int:
 
 def _in_room(name: str, operand: Operand, factor: Expr, along: Index, across: Index, count: int,
              terms: int) -> Operand:
-    """An operand whose elements are computed or copied, those of so many rows and terms at a time.
-    """
+    """An operand whose elements are computed or copied, those of so many rows and terms at a
+    time."""
     by_terms, count = operand.across == 1, min(count, along.extent)
     first, start = fresh_index(along.extent - count + 1), fresh_index(across.extent - terms + 1)
     place, term = fresh_index(count), fresh_index(terms)
@@ -345,8 +346,8 @@ def _in_room(name: str, operand: Operand, factor: Expr, along: Index, across: In
 
 
 def _distance(places: Mapping[Expr, int], along: Index) -> tuple[int, int] | None:
-    """The distance of neighbours, or of panels and their size; None if it is not always the same.
-    """
+    """The distance of adjacent elements, or of panels and their size; None if it is not
+    constant."""
     size = next((atom.args[1].value for atom in places
                  if isinstance(atom, Op) and atom.name == "floor_div"
                  and isinstance(atom.args[1], Const)), 0)
@@ -360,10 +361,10 @@ def _distance(places: Mapping[Expr, int], along: Index) -> tuple[int, int] | Non
 
 
 def panel_place(index: Index, size: int) -> tuple[Expr, Expr]:
-    """Where an index is found in panels of a size: which panel, and the place in it.
+    """Where an index is in panels of a size: which panel, and the position in it.
 
-    The last panel ends with the last index, so it overlaps the one before if it has to. If there
-    are fewer indices than a panel has places, there is one, which has places left.
+    The last panel ends with the last index, so it may overlap the one before. If there are fewer
+    indices than a panel has positions, there is one panel, with unused positions.
     """
     if index.extent <= size:
         return const(0), index
@@ -373,7 +374,7 @@ def panel_place(index: Index, size: int) -> tuple[Expr, Expr]:
 
 def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Sequence[Store],
              machine: Machine, times: str) -> Tiling | None:
-    """How a product is computed, whose parts are known; None if other code does it better."""
+    """How a product whose parts are known is computed; None if other code is better."""
     a = loops.operand(left, loops.row, loops.term)
     b = loops.operand(right, loops.column, loops.term)
     if a is None or b is None or not (b.panel or b.along == 1):
@@ -428,7 +429,7 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
 
 
 def _result(loops: _Loops, total: State, stores: Sequence[Store]) -> Operand | None:
-    """The matrix that sums are stored in just as they are, row by row; None if there is none."""
+    """The matrix in which sums are stored unchanged, row by row; None if there is none."""
     if len(stores) > 1 or stores[0].value is not total:
         return None
     found = loops.operand(Load(stores[0].buffer, stores[0].index), loops.row, loops.column)
@@ -437,7 +438,8 @@ def _result(loops: _Loops, total: State, stores: Sequence[Store]) -> Operand | N
 
 
 def _depth(rows: int, terms: int, right: Operand, itemsize: int, tuning: TileTuning) -> int:
-    """How many terms are added at a time: few if the right operand is far, and used by few rows."""
+    """How many terms are added at a time: few if the right operand is not in cache, and rows are
+    few."""
     if streams(rows, terms, right.along, right.across, itemsize, tuning) and not right.panel:
         return tuning.streamed if rows > tuning.very_few else tuning.least
     return terms if terms <= 2 * tuning.deep else ceil(terms / round(terms / tuning.deep))
@@ -451,8 +453,8 @@ def _depth_in_registers(terms: int, tuning: TileTuning) -> int:
 
 def copied_by_tasks(batch: int, rows: int, columns: int, terms: int, along: int, across: int,
                     itemsize: int, machine: Machine) -> bool:
-    """Whether tasks copy the columns that they are about to use: then one task uses them, for few
-    rows, and what it copies need not go to memory and back.
+    """Whether tasks copy the columns that they use next: then one task uses them, for few rows, and
+    the copies need not go to memory and back.
 
     ``batch`` is how many right operands there are; 0 if some are used several times.
     """
@@ -480,7 +482,7 @@ def _depth_of_runs(loops: _Loops, form: Form, terms: int, operands: Sequence[Ope
                    tuning: TileTuning) -> int:
     """How many terms in runs are added at a time: all, or those of a step of the first loop.
 
-    The latter where they are many, and where rows go through all of the operands side by side.
+    The latter if there are many, and if rows go through all of the operands side by side.
     """
     if not loops.runs:
         return terms
@@ -491,14 +493,13 @@ def _depth_of_runs(loops: _Loops, form: Form, terms: int, operands: Sequence[Ope
 
 def streams(rows: int, terms: int, along: int, across: int, itemsize: int, tuning: TileTuning,
             ) -> bool:
-    """Whether columns are read right from where they are, row by row, since a copy is not worth it.
-    """
+    """Whether columns are read in place, row by row, because a copy does not pay."""
     return along == 1 and rows <= tuning.few and terms > tuning.streamed and (
         across * terms * itemsize > tuning.near)
 
 
 def _one_panel(right: Operand, loops: _Loops) -> Operand:
-    """An operand with fewer columns than there is room for: a panel, if that is all its memory."""
+    """An operand with fewer columns than a tile: a panel, if that is all its memory."""
     size, terms = right.across, loops.term.extent
     if loops.column.extent < size and right.buffer.shape[-2:] == (terms, size) and not any(
             distance % (terms * size) for distance in (right.first, *right.outer.values())):
@@ -508,9 +509,9 @@ def _one_panel(right: Operand, loops: _Loops) -> Operand:
 
 def _shared_out(block: int, chunk: int, loops: _Loops, terms: int, tile: Tile,
                 machine: Machine) -> tuple[int, int]:
-    """Smaller blocks and chunks, where there would be too few tasks for all cores.
+    """Smaller blocks and chunks, if there would be too few tasks for all cores.
 
-    Of the two the larger is halved: together they are what a task reads. No sum is cut.
+    The larger of the two is halved: together they are what a task reads. No sum is cut.
     """
     rows, columns = loops.row.extent, loops.column.extent
     outer, tuning = prod(i.extent for i in loops.outer), machine.tuning.tiles
@@ -526,6 +527,6 @@ def _shared_out(block: int, chunk: int, loops: _Loops, terms: int, tile: Tile,
 
 
 def _pieces(extent: int, size: int, unit: int) -> int:
-    """The size, a multiple of a unit, of about equal pieces of at most about a size."""
+    """The size, a multiple of a unit, of roughly equal pieces of at most about a size."""
     count = max(1, round(extent / max(size, unit)))
     return ceil(ceil(extent / count) / unit) * unit

@@ -1,9 +1,9 @@
-"""Reductions of columns, which lie across memory: row by row, not column by column.
+"""Reductions of columns, whose elements are not adjacent in memory: row by row, not by columns.
 
-Columns that run in lanes are reduced side by side. Walking down a few of them at a time would fetch
-a few bytes here and there, and leave a page after a few bytes of it where rows are long. Instead,
-the results of all columns are kept in memory close at hand, and a block of rows is added to them
-before the next one is looked at: memory is read in order.
+Columns in lanes are reduced together. Going down a few of them at a time would load a few bytes of
+each cache line, and of each page if rows are long. Instead, the results of all columns are kept in
+a small buffer, and a block of rows is added to them before the next one is read: memory is read in
+order.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["write_columns", "write_side_by_side"]
 def write_columns(parts: Parts, lane: Loop, nest: Columns, scope: Scope, steps: int) -> None:
     """Write the first steps of a loop in lanes over stores with such reductions.
 
-    Columns are taken in blocks, if their results are too many to be kept at hand.
+    Columns are processed in blocks, if their results do not fit in the buffer.
     """
     size = nest.vectors
     blocks, left = divmod(steps, size)
@@ -55,8 +55,8 @@ def write_columns(parts: Parts, lane: Loop, nest: Columns, scope: Scope, steps: 
 def write_side_by_side(parts: Parts, lane: Loop, nest: Columns, scope: Scope) -> None:
     """Write a loop in lanes over stores with such reductions, whose results are in registers.
 
-    Steps are taken in groups, all about as large. What whole steps leave is part of the last group:
-    a step that overlaps, or some in fewer lanes.
+    Steps are processed in groups of similar size. The remainder of whole steps is part of the last
+    group: a step that overlaps, or some in fewer lanes.
     """
     assert isinstance(lane.kind, Vector)
     steps, left = divmod(lane.extent, lane.width)
@@ -96,8 +96,8 @@ def _onto(rows: Index, found: Sequence[Fold]) -> Callable[[Expr], Expr]:
 class _Group:
     """Steps of a loop in lanes, each with its number: all of them go from row to row together.
 
-    Results are in registers, and used there: code that would be long goes by way of memory. Where
-    they are few, rows are added to several in turns, so that additions need not wait.
+    Results are in registers, and used there; long code goes through memory. If there are few
+    results, rows are added to several copies in turn, which hides the latency of additions.
     """
 
     def __init__(self, parts: Parts, nest: Columns, steps: Sequence[tuple[Loop, Value]]):
@@ -105,7 +105,7 @@ class _Group:
         self.folds = _folds_in(nest)
         (self.rows,) = self.folds[0].indices
         self.along = [over_rows(fold, self.rows) for fold in self.folds]
-        # A search begins with what is there.
+        # A search starts with the first element.
         self.has_first = any(not fold.reducer for fold in self.folds)
 
     def vectors(self, outer: Scope) -> list[Scope]:
@@ -116,7 +116,7 @@ class _Group:
         return found
 
     def row(self, outer: Scope, values: Sequence[Scalar]) -> list[Scalar]:
-        """The results with one more row; those that are next in turn come first."""
+        """The results with one more row; the next ones in turn come first."""
         left, after = list(values), list[Scalar]()
         for inner in self.vectors(outer):
             for fold in self.along:
@@ -146,7 +146,7 @@ class _Group:
         return found
 
     def write(self, scope: Scope) -> None:
-        """Write all rows, and what becomes of the results."""
+        """Write all rows, and the code after the reductions."""
         self.parts.prefetch.plan(self.body, _onto(self.rows, self.folds))
         found = self.start(scope)
         loop = Loop(self.rows, (self.rows,), False)
@@ -171,7 +171,7 @@ class _Group:
 
 def _finish_in_a_loop(parts: Parts, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
                       scope: Scope, start: Value, found: Sequence[Scalar]) -> None:
-    """Write what becomes of results, which are those of one step in lanes after the other."""
+    """Write the code after the reductions, for one step in lanes after the other."""
     count = len(found) // sum(len(fold.states) for fold in folds)
     rooms = {fold: [_Room(parts, state.dtype, count, lane.width) for state in fold.states]
              for fold in folds}
@@ -191,7 +191,7 @@ def _finish_in_a_loop(parts: Parts, lane: Loop, folds: Sequence[Fold], body: Seq
 
 def _each(parts: Parts, lane: Loop, body: Sequence[Statement], outer: Scope, start: Value,
           count: int, write: Callable[[Scope, Value], None]) -> None:
-    """A loop in lanes that knows the number of its step, counted from the first one."""
+    """A loop in lanes whose body gets the number of its step, counted from the first one."""
     index = Index("column", count)
 
     def step(inner: Scope, _) -> list:
@@ -214,14 +214,15 @@ class _Columns:
         (self.rows,) = found[0].indices
         self.folds = [over_rows(fold, self.rows) for fold in found]
         self.change = _onto(self.rows, found)
-        # What is the same in all rows lies in another one: that would be in the way of these.
+        # Values that are the same in all rows have a separate buffer, to avoid cache conflicts.
         again = dict.fromkeys(load for fold in self.folds for load in loads(*fold.body)
                               if self.rows not in load.free and not load.free.isdisjoint(
                                   lane.covers))
         self.kept = {load: _Room(parts, load.dtype, steps, lane.width) for load in again}
 
     def write(self, scope: Scope, start: Value) -> None:
-        """Write the steps from one on: block by block of rows, and what becomes of the results."""
+        """Write the steps from one on: block by block of rows, and the code after the
+        reductions."""
         blocks, left = divmod(self.rows.extent, self.count)
         assert blocks > (not left), "the loop over blocks has at least one step after the first"
         block = Index("block", blocks)
@@ -251,7 +252,7 @@ class _Columns:
         _each(self.parts, self.lane, self.body, outer, start, self.steps, write)
 
     def add(self, outer: Scope, start: Value, row: Value, count: int, first: bool) -> None:
-        """Add some rows to what there is, if there is anything."""
+        """Add some rows to the results so far, if any."""
         def columns(inner: Scope, number: Value) -> None:
             self.parts.prefetch.plan(self.body, self.change)
             inner.values.update({load: room.get(number) for load, room in self.kept.items()})
@@ -265,12 +266,12 @@ class _Columns:
 
 
 class _Room:
-    """Memory of the function for what a reduction carries, a vector for each step in lanes."""
+    """Memory on the stack for the states of a reduction, a vector for each step in lanes."""
 
     def __init__(self, parts: Parts, dtype: np.dtype, steps: int, width: int):
         self.writer, self.count = parts.writer, 2 if kind_of(dtype) == "c" else 1
         self.type = register_type(part_dtype(dtype)).of(width)
-        size = (steps + 1) * self.count  # one more, lest rooms be in each other's way in the cache
+        size = (steps + 1) * self.count  # one more, so that buffers do not share cache sets
         self.name = parts.control.allocate(f"[{size} x {self.type}]")
 
     def places(self, number: Value) -> list[Value]:

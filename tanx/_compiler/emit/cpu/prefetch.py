@@ -18,9 +18,9 @@ __all__ = ["Prefetch"]
 
 
 class Prefetch:
-    """Has lines of memory brought to a cache before they are used.
+    """Prefetches cache lines before they are used.
 
-    ``planned`` are the loads that are prefetched in the statements that are being written.
+    ``planned`` are the loads that are prefetched in the statements being written.
     """
 
     def __init__(self, writer: Writer, addresses: Addresses, analysis: Analysis):
@@ -29,21 +29,23 @@ class Prefetch:
 
     def plan(self, body: Iterable[Statement],
              change: Callable[[Expr], Expr] | None = None) -> None:
-        """Prefetch what the schedule says for some statements, whose expressions are changed."""
+        """Plan the prefetches of the schedule for some statements, whose expressions are
+        changed."""
         found = [p for s in body if isinstance(s, Store) for p in s.prefetched]
         if change is not None:
             found = [moved(p, change) for p in found]
         self.planned = {p.access: p for p in found}
 
     def line(self, place: Value, written: str, near: int) -> None:
-        """Have the line of an address brought to a cache, the nearer the higher the number."""
+        """Prefetch the line of an address to a cache; the higher the number, the nearer the
+        cache."""
         name = "llvm.prefetch.p0"
         self.writer.declared[name] = f"declare void @{name}(ptr, i32, i32, i32)"
         self.writer.place.lines.append(
             f"call void @{name}({place!r}, i32 {written}, i32 {near}, i32 1)")
 
     def target(self, access: Load, scope: Scope) -> None:
-        """Prefetch an element that is going to be written; it need not exist."""
+        """Prefetch an element that will be written; it need not exist."""
         terms, rest = self.analysis.offset(access)
         self.line(self.addresses.address(access.buffer, named(terms, scope), rest, scope), "1", 3)
 
