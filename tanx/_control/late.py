@@ -2,17 +2,17 @@
 
 ``custom_vjp`` lets ``fwd`` keep a reference for ``bwd``, which reads and writes it while the
 backward pass runs. Called directly, the rules get the reference itself. Inside of a loop, a branch
-or ``checkpoint`` there are values only, and the forward pass knows nothing of what the backward
-pass will find. So a second value goes along with the content of such a reference: the *late* value.
-It is zero, and what matters is its cotangent, which is the content in the backward pass: the
-backward pass starts with what the reference holds then, each ``bwd`` takes the cotangent of the
-late value for the content, and gives what it has written as the cotangent further back. Loops carry
-the late value, so their backward passes carry the content, in the right order. Integers have no
+or ``checkpoint`` there are only values, and the forward pass does not know what the backward pass
+will find. So a second value accompanies the content of such a reference: the *late* value. It is
+zero, and only its cotangent matters, which is the content in the backward pass: the backward pass
+starts with what the reference holds then, each ``bwd`` treats the cotangent of the late value as
+the content, and returns what it has written as the cotangent for earlier steps. Loops carry the
+late value, so their backward passes carry the content, in the right order. Integers have no
 cotangents: their late values are floats that hold pieces of them.
 
-A reference that is made in the differentiated function, or passed to it, is a cell that holds
+A reference that is created in the differentiated function, or passed to it, is a cell that holds
 primals with tangents. The rules get a reference of the trace below, its *origin*, which has the
-primals: what is written to the cell later goes there as well, for the backward pass to find.
+primals: later writes to the cell go there as well, where the backward pass finds them.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ __all__ = ["content_from", "late_from", "late_of", "rules_keep_refs", "run_late"
 
 
 class LateRefs(Primitive):
-    """One end of the way that late values go: tangents in, tangents out, known by ``back``.
+    """One end of the path of late values: tangents in, tangents out, defined by ``back``.
 
-    ``back`` takes the cotangents of the results and gives those of the operands.
+    ``back`` takes the cotangents of the results and returns those of the operands.
     """
 
     name = "late_refs"
@@ -103,7 +103,7 @@ def late_of(args: Sequence) -> dict[int, Any]:
 
 def run_late(primitive, args: Sequence, params: dict[str, Any], carried: range,
              run: Callable[[Mapping[int, Any]], list]) -> list:
-    """The results of ``run``, which takes late values by position and gives them behind its own.
+    """The results of ``run``, which takes late values by position and returns them after its own.
 
     References at ``carried`` may have one.
     """
@@ -158,7 +158,7 @@ def run_on_origins(primitive, args: Sequence, params: dict[str, Any]) -> list | 
         with running(trace.underneath):
             outs = primitive.bind(*given, **params)
     for i in written:
-        if type(args[i]) is Cell and i in own:  # by the rule, which tells no derivative of it
+        if type(args[i]) is Cell and i in own:  # by the rule, which gives no derivative of it
             args[i].content, args[i].written = args[i].echo.load(), True
     return outs
 
@@ -205,7 +205,7 @@ def late_from(content):
 
 
 def content_from(late, aval: ShapedArray):
-    """The content that :func:`late_from` has put into a form."""
+    """The inverse of :func:`late_from`: the content."""
     kind = late_type(aval)
     if kind is aval:
         return late
@@ -219,7 +219,7 @@ def content_from(late, aval: ShapedArray):
 
 
 def _run_on_way(trace: JVPTrace, args: Sequence, kept: list[int], run) -> list:
-    """Run between the two ends of the way: one reads references, the other writes to them."""
+    """Run between the two ends of the path: one reads references, the other writes to them."""
     refs = [_origin(trace, x) if _is_own(trace, x := args[i]) else x for i in kept]
     types = [late_type(ref.aval.inner_aval) for ref in refs]
 

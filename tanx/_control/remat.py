@@ -1,6 +1,6 @@
 """``checkpoint``: recompute intermediate values in the backward pass instead of storing them.
 
-A policy says which values may be stored all the same; it is called for each equation.
+A policy says which values may be stored anyway; it is called for each equation.
 """
 
 from __future__ import annotations
@@ -68,15 +68,15 @@ def _split_by_policy(closed: ClosedJaxpr, unknown: tuple[bool, ...], policy: Cal
                      ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], list[bool]]:
     """Known part, part to be recomputed, which outputs are unknown, which arguments it needs.
 
-    The known part gives the known outputs, then the values that ``policy`` lets be stored. The
-    other part takes those, then the arguments it needs, and recomputes the rest itself.
+    The known part returns the known outputs, then the values that ``policy`` allows to be stored.
+    The other part takes those, then the arguments it needs, and recomputes the rest itself.
     """
     wanted: list[Var] = []
     again: dict[Var, Atom] = {}
     if any(effect.observable for effect in closed.effects):
         policy = _or_effects(policy)
     if policy is not None:
-        closed = inline_calls(closed, _body_of_jit)  # a policy looks into functions
+        closed = inline_calls(closed, _body_of_jit)  # a policy applies inside of functions
         closed, wanted, again = expose_loops(closed, unknown, policy)  # and into loops
         repeated = set(again.values())
         wanted = list(dict.fromkeys([*wanted, *(
@@ -103,7 +103,7 @@ def _split_by_policy(closed: ClosedJaxpr, unknown: tuple[bool, ...], policy: Cal
 
 
 def _or_effects(policy: Callable | None) -> Callable:
-    """A policy that also stores what comes of effects, which are not to happen again."""
+    """A policy that also stores results of effects, which must not happen again."""
     def stored(primitive, *types, **params) -> bool:
         return bool(policy is not None and policy(primitive, *types, **params)) or any(
             effect.observable for effect in primitive.effects(*types, **params))
@@ -127,14 +127,14 @@ class Remat(Call):
     name = "remat2"
 
     def written(self, params):
-        """Without the policy, a function: it matters to derivatives only."""
+        """Without the policy, a plain function: it only matters to derivatives."""
         return self.name, {key: value for key, value in params.items() if key != "policy"}
 
     def restored(self, params):
         return {"policy": None, **params}
 
     def partial_eval(self, trace, args, params):
-        """Compute the known outputs now; record a call that starts over from the arguments."""
+        """Compute the known outputs now; record a call that starts again from the arguments."""
         unknown = tuple(trace.unknown(x) for x in args)
         now, later, which, needed = _cached_split(params["jaxpr"], unknown, params["policy"])
         with running(trace.below):
@@ -164,7 +164,7 @@ remat_p = Remat()
 
 
 class Name(Primitive):
-    """The identity, with a name that policies of ``checkpoint`` go by."""
+    """The identity, with a name for policies of ``checkpoint``."""
 
     name = "name"
     kind = Kind.ELEMENTWISE
@@ -209,7 +209,7 @@ def checkpoint(fun: Callable | None = None, *, prevent_cse: bool = True, policy=
 
     Memory for the backward pass then grows with the arguments and results of ``fun``, not with
     everything inside; the price is one more forward computation. ``policy``, from
-    ``tanx.checkpoint_policies``, names values to be stored all the same; ``static_argnums`` and
+    ``tanx.checkpoint_policies``, names values to be stored anyway; ``static_argnums`` and
     ``static_argnames`` are arguments to be treated as Python constants; ``prevent_cse`` keeps the
     compiler from merging the recomputation with the first computation.
 

@@ -1,8 +1,8 @@
 """``scan``: a loop of known length that carries values along and stacks what each step gives.
 
-The operands are values that stay (*consts*), values that go round (*carry*) and arrays that are
-read one slice a step (*xs*); the results are the last carry and the stacked *ys*. The body takes
-consts, carry and one slice of each of the xs, and gives carry and ys. Every transformation of a
+The operands are constants (*consts*), values that are carried (*carry*) and arrays that are read
+one slice per step (*xs*); the results are the last carry and the stacked *ys*. The body takes
+consts, carry and one slice of each of the xs, and returns carry and ys. Every transformation of a
 scan is a scan of a transformed body (``loop_bodies.py``).
 """
 
@@ -109,7 +109,7 @@ class Scan(RunsFunctions):
              ft_out: FlatTree | None = None, **params):
         if ft_in is not None:
             num_consts, params["num_carry"], _ = map(len, ft_in.unpack())
-        # What a user's rule in a transformed body closes over is an operand.
+        # Values that a user's rule in a transformed body closes over are operands.
         jaxpr, captured = captured_by(jaxpr)
         return super().bind(*captured, *args, jaxpr=jaxpr, num_consts=num_consts + len(captured),
                             **params)
@@ -120,7 +120,7 @@ class Scan(RunsFunctions):
         (consts, carry, xs), (dconsts, dcarry, dxs) = (
             split(values, num_consts, num_carry) for values in (primals, tangents))
         dconsts, dxs = ([t for t in part if type(t) is not Zero] for part in (dconsts, dxs))
-        # A tangent that is zero at first may be so no more after a step.
+        # A tangent that is zero at first may be nonzero after a step.
         dcarry = [instantiate(t) for t, nz in zip(dcarry, found) if nz]
         outs = self.bind(*consts, *dconsts, *carry, *dcarry, *xs, *dxs, jaxpr=body,
                          num_consts=len(consts) + len(dconsts),
@@ -159,7 +159,7 @@ class Scan(RunsFunctions):
         linear = tuple(type(x) is Linear for x in args)
         starts = linear[num_consts:num_consts + num_carry]
         if not all(starts) and not all(parts_of(jaxpr, num_consts, num_carry, linear).carry):
-            # Some of the carry, as a counter, does not depend on anything linear.
+            # Some of the carry, such as a counter, does not depend on anything linear.
             return _apart(cts, args, dict(params, jaxpr=jaxpr, num_consts=num_consts,
                                           num_carry=num_carry, reverse=reverse))
         nonzero = tuple(type(ct) is not Zero for ct in cts)
@@ -224,7 +224,7 @@ scan_p = Scan()
 
 def bind_forwarding(consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any],
                     closed: ClosedJaxpr, **params) -> list[Any]:
-    """Apply the primitive; carries that never change and ys that are xs take no part in it."""
+    """Apply the primitive; carries that never change and ys that are xs are not part of it."""
     smaller, stays, sources = forwarding(closed, len(consts), len(carry))
     body = closed if smaller is None else smaller
     moving, fixed = parted(carry, stays)
@@ -252,24 +252,24 @@ def _stacked(aval: ShapedArray, length: int) -> ShapedArray:
 
 
 def _grouped(*groups: Sequence[str]) -> str:
-    """Groups of words as tuples are written."""
+    """Groups of words, formatted as tuples."""
     words = [f"({', '.join(group)}{',' if len(group) == 1 else ''})" for group in groups]
     return f"({', '.join(words)})"
 
 
 @cached_by_jaxpr
 def _lanes(closed: ClosedJaxpr, batched: tuple[bool, ...]) -> ClosedJaxpr:
-    """The same function with the arguments that differ from lane to lane behind the others."""
+    """The same function with the arguments that differ between lanes after the others."""
     order = sorted(range(len(batched)), key=lambda i: batched[i])
     return reordered(closed, order, range(len(closed.jaxpr.outvars)))
 
 
 def map_lanes(closed: ClosedJaxpr, axis_size: int, args: Sequence[Any],
               dims: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Run a function for each lane of a batch by itself; results, and that their axis is in front.
+    """Run a function for each lane of a batch separately; results, and that their axis is in front.
 
-    A scan without a carry: its steps do not depend on one another, so that the compiler is free to
-    run them in any order, in threads and in vector lanes.
+    A scan without a carry: its steps are independent, so that the compiler may run them in any
+    order, in threads and in vector lanes.
     """
     batched = tuple(d is not None for d in dims)
     consts = kept(args, [not b for b in batched])

@@ -1,7 +1,7 @@
 """Solutions with derivatives of their own: linear systems, and roots of functions.
 
-How a solution is found does not matter to its derivative: that follows from the equation which it
-solves. So solvers may be anything, loops that stop when they like included.
+The derivative of a solution does not depend on how it was found: it follows from the equation. So
+solvers may be anything, including loops that stop at any time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SOLVE, _ROOT = "tanx.lax.custom_linear_solve", "tanx.lax.custom_root"
 
 @parameter
 class LinearSolve(NamedTuple):
-    """Something for each function of a linear system: A x, A' x, and solutions of both."""
+    """One item for each function of a linear system: A x, A' x, and solutions of both."""
 
     matvec: Any
     vecmat: Any
@@ -55,7 +55,7 @@ class CustomLinearSolve(Primitive):
     """Solves ``matvec(x) = b`` by a function; operands are what functions close over, then b.
 
     ``const_lengths`` says how many values each function closes over. The first results are x, as
-    many as there are of b; the others are what else the solver tells.
+    many as there are of b; the others are further results of the solver.
     """
 
     name = "custom_linear_solve"
@@ -160,7 +160,7 @@ def _parts(items: Sequence[Any], lengths: LinearSolve) -> tuple[LinearSolve, lis
 @cached_by_jaxpr
 def _taking_all(solve: ClosedJaxpr, count: int, before: tuple[ShapedArray, ...],
                 after: tuple[ShapedArray, ...]) -> ClosedJaxpr:
-    """The solver as a function of all operands, of which those before and after are not its own."""
+    """The solver as a function of all operands, including those that are not its own."""
     jaxpr = solve.jaxpr
     return ClosedJaxpr(jaxpr.replace(invars=[
         *map(Var, before), *jaxpr.invars[:count], *map(Var, after), *jaxpr.invars[count:]]),
@@ -178,8 +178,8 @@ def custom_linear_solve(matvec: Callable, b, solve: Callable,
     ``matvec`` is a linear function from the structure of ``b`` to the same; it may close over
     arrays, and derivatives with respect to these are right, too. ``solve(matvec, b)`` returns x.
     Reverse mode needs ``transpose_solve(vecmat, b)`` for the transposed system, unless the system
-    is ``symmetric``. With ``has_aux`` the solvers give pairs of the solution and something else,
-    which is returned as it is.
+    is ``symmetric``. With ``has_aux`` the solvers return pairs of the solution and something else,
+    which is returned unchanged.
 
     >>> a = jnp.array([2.0, 4.0])
     >>> f = lambda b: custom_linear_solve(lambda x: a * x, b, lambda _, b: b / a, symmetric=True)
@@ -222,7 +222,7 @@ def _run_transposed(product: Body, cts: Sequence[Any]) -> list:
 
 
 def _check(function: str, what: str, like: str, avals, body: Body, has_aux: bool) -> None:
-    """A function must return its argument's structure, or a pair of that and something else."""
+    """Check that a function returns its argument's structure, or a pair of that and something."""
     tree = tree_util.tree_structure(avals)
     given = body.out_tree
     if has_aux:
@@ -251,8 +251,8 @@ def custom_root(f: Callable, initial_guess, solve: Callable, tangent_solve: Call
 
     ``solve(f, initial_guess)`` returns x with ``f(x) = 0``, or with ``has_aux`` a pair of that and
     something else. ``tangent_solve(g, y)`` returns x with ``g(x) = y``, where g is linear: it is f
-    linearized at the root. For scalars ``lambda g, y: y / g(1.0)`` will do. The root depends on
-    what ``f`` closes over, and not on the guess.
+    linearized at the root. For scalars, use ``lambda g, y: y / g(1.0)``. The root depends on the
+    values that ``f`` closes over, and not on the guess.
 
     >>> def newton(f, x):
     ...     return lax.fori_loop(0, 10, lambda _, x: x - f(x) / tanx.grad(f)(x), x)
@@ -297,7 +297,7 @@ def custom_root(f: Callable, initial_guess, solve: Callable, tangent_solve: Call
 
 
 def _linearized(fun: Callable, x) -> Callable:
-    """The derivative of a function at a place."""
+    """The derivative of a function at a point."""
     leaves, tree = tree_util.tree_flatten(x)
 
     def flat(*leaves):

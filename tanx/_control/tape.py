@@ -1,16 +1,15 @@
 """Reverse mode of loops whose number of steps is found by running them.
 
-Where values are known, the loop is run once, by :func:`recording`, which writes down what the
-derivative of each step needs: a tape. It ends when the loop does or when the tape is full; then
-another one, of more room, goes on. :func:`replaying` runs the derivative along a tape.
+If values are known, :func:`recording` runs the loop once and stores what the derivative of each
+step needs: a tape. It ends when the loop does or when the tape is full; then another, larger one
+continues. :func:`replaying` runs the derivative along a tape.
 
-In a staged program nothing has a size that is not known. There a backward pass makes the states
-that the loop went through again, last one first. They are made from the first one and written
-down, as many as there is room for, evenly spread; what lies between two of them is found in the
-same way, in the room of the next level. With S slots a level, loops of S steps are run once more,
-those of S * S steps twice, and so on: memory has a bound that does not depend on the number of
-steps, and all of it is made of ordinary loops, which can be transformed. Nothing of it is kept
-between the passes, so that loops around this one have nothing to store.
+In a staged program all sizes are fixed. There a backward pass recomputes the states of the loop,
+last one first. They are computed from the first one and stored, evenly spaced, as many as fit; the
+states between two of them are found in the same way, in the memory of the next level. With S slots
+per level, loops of S steps run once more, those of S * S steps twice, and so on: memory has a bound
+that does not depend on the number of steps, and all of it consists of ordinary loops, which can be
+transformed. Nothing is kept between the passes, so that surrounding loops have nothing to store.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ from .sequences import kept, split
 
 __all__ = ["Unwound", "carried_along", "recording", "replaying", "rooms", "unwound"]
 
-ROOM = 1 << 22  # bytes for the states written down at each level, if that makes enough slots
-FEWEST, MOST = 64, 1 << 16  # slots a level
-LEVELS = 3  # at most; should they not suffice, steps of the last one are repeated more often
+ROOM = 1 << 22  # bytes for the states stored at each level, if that makes enough slots
+FEWEST, MOST = 64, 1 << 16  # slots per level
+LEVELS = 3  # at most; if they do not suffice, steps of the last one are repeated more often
 LONGEST = 1 << 31  # steps that are counted
 LARGEST = 1 << 28  # bytes of a tape
-TAPES = *(1 << n for n in (18, 20, 22, 24, 26)), *[LARGEST] * 3  # bytes of one after another
+TAPES = *(1 << n for n in (18, 20, 22, 24, 26)), *[LARGEST] * 3  # bytes of consecutive tapes
 _INDEX = ShapedArray((), np.dtype(np.int32))
 
 
@@ -52,26 +51,26 @@ _INDEX = ShapedArray((), np.dtype(np.int32))
 
 
 def rooms(now: ClosedJaxpr, num_carry: int, lanes: int) -> list[int]:
-    """The steps that there is room for on one tape after another; loops may have more.
+    """The steps that fit on consecutive tapes; loops may have more.
 
-    ``now`` is a step as :func:`recording` takes it; each of the ``lanes`` has tapes of its own.
+    ``now`` is a step as :func:`recording` takes it; each of the ``lanes`` has its own tapes.
     """
     size = lanes * sum(a.nbytes for a in now.out_avals[num_carry:])
     if not size:
         return [LONGEST - 1]
     if lanes > 1 and FEWEST * size > LARGEST:
-        return []  # lanes are run again one by one rather than have tapes all at once
+        return []  # lanes run again one by one rather than having tapes all at once
     return [room // size if FEWEST * size < room else FEWEST for room in TAPES]
 
 
 @cached_by_jaxpr
 def recording(now: ClosedJaxpr, condition: ClosedJaxpr, loop: Callable, tests: int,
               num_consts: int, room: int) -> ClosedJaxpr:
-    """A loop of ``room`` steps at most, that stacks what its steps give besides the carry.
+    """A loop of at most ``room`` steps that stacks what its steps return besides the carry.
 
     It takes ``tests`` constants of the condition, constants of the steps, whether there is a first
-    step, and the carry; and gives the number of steps, whether more are to follow, the carry, and
-    the stacks. The condition is asked once after each step; it is given the carry behind a count.
+    step, and the carry; and returns the number of steps, whether more follow, the carry, and the
+    stacks. The condition is evaluated once after each step; it gets the carry after a count.
     """
     count = len(now.in_avals) - num_consts
     start, stacked = now.in_avals[num_consts:], now.out_avals[count:]
@@ -99,8 +98,7 @@ def recording(now: ClosedJaxpr, condition: ClosedJaxpr, loop: Callable, tests: i
 @cached_by_jaxpr
 def replaying(step: ClosedJaxpr, loop: Callable, num_consts: int, num_carry: int, room: int,
               reverse: bool) -> ClosedJaxpr:
-    """A loop along tapes: from the number of steps there, constants, carry and tapes to the carry.
-    """
+    """A loop along tapes: from their number of steps, constants, carry and tapes to the carry."""
     consts, carry, rows = split(step.in_avals, num_consts, num_carry)
 
     def fun(count, *args):
@@ -183,8 +181,7 @@ def unwound(body: ClosedJaxpr, loop: Callable, linear: tuple[bool, ...], nonzero
 
 def _steps(body: ClosedJaxpr, num_consts: int, linear: tuple[bool, ...],
            moving: Sequence[bool]) -> _Steps:
-    """A step forward and a step back; cotangents that a step back makes are there from the start.
-    """
+    """A step forward and a step back; cotangents that a step back creates exist from the start."""
     count = sum(not is_linear for is_linear in linear[:num_consts])
     moving = tuple(moving)
     while True:
@@ -208,12 +205,12 @@ def _steps(body: ClosedJaxpr, num_consts: int, linear: tuple[bool, ...],
 
 
 def _taking(jaxpr: Jaxpr, consts: list, taken: Sequence[bool]) -> ClosedJaxpr:
-    """A closed jaxpr without the arguments, and the constants, that it has no use for."""
+    """A closed jaxpr without the arguments, and the constants, that it does not use."""
     return prune_constants(ClosedJaxpr(jaxpr.replace(invars=kept(jaxpr.invars, taken)), consts))
 
 
 def _step_forward(body: ClosedJaxpr, num_consts: int, linear: tuple[bool, ...]) -> ClosedJaxpr:
-    """The part of a step that concerns known values."""
+    """The part of a step on known values."""
     known = [not is_linear for is_linear in linear]
     jaxpr, _ = dce(body.jaxpr, known[num_consts:])
     return _taking(jaxpr, body.consts, known)
@@ -221,7 +218,7 @@ def _step_forward(body: ClosedJaxpr, num_consts: int, linear: tuple[bool, ...]) 
 
 def _step_back(body: ClosedJaxpr, num_consts: int, linear: tuple[bool, ...],
                moving: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool], tuple[bool, ...]]:
-    """A function that linearizes a step where it is and runs it backwards.
+    """A function that linearizes a step and runs it backwards.
 
     From known arguments and cotangents of the linear carry to those of the linear carry before,
     then those of the linear consts that have any.
@@ -281,7 +278,7 @@ class _Unwinding:
             size = min(gap, count - place * gap)
             if level > 1:
                 return self.unwind(level - 1, start, size, state)
-            if self.slots ** self.levels >= LONGEST:  # there is but one step left
+            if self.slots ** self.levels >= LONGEST:  # there is only one step left
                 return self.back(start, state)
             return self.repeat(size, state, lambda k, state: self.back(
                 self.repeat(size - 1 - k, start, self.forward), state))
@@ -293,7 +290,7 @@ class _Unwinding:
             left, place, carry, slots = given
             carry = self.forward(i, carry)
             full = eq(left, np.int32(1))
-            target = select(full, place, np.int32(self.slots))  # dropped values go behind the end
+            target = select(full, place, np.int32(self.slots))  # dropped values go past the end
             slots = [_written(s, x, target) for s, x in zip(slots, carry)]
             return select(full, gap, left - 1), place + convert(full, place.dtype), carry, slots
 

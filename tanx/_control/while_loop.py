@@ -52,9 +52,9 @@ _INDEX = ShapedArray((), np.dtype(np.int32))
 
 
 class While(RunsFunctions):
-    """Runs its body on the carry for as long as its condition holds of it.
+    """Runs its body on the carry while its condition on the carry holds.
 
-    Operands are what the condition closes over, what the body closes over, and the carry.
+    Operands are the values that the condition closes over, those of the body, and the carry.
     """
 
     name = "while"
@@ -107,14 +107,14 @@ class While(RunsFunctions):
         return typed(carry, types)
 
     def bind(self, *args, cond_nconsts: int, body_jaxpr: ClosedJaxpr, body_nconsts: int, **params):
-        # What a user's rule in a transformed body closes over is an operand.
+        # Values that a user's rule in a transformed body closes over are operands.
         body_jaxpr, captured = captured_by(body_jaxpr)
         return super().bind(*args[:cond_nconsts], *captured, *args[cond_nconsts:],
                             cond_nconsts=cond_nconsts, body_jaxpr=body_jaxpr,
                             body_nconsts=body_nconsts + len(captured), **params)
 
     def jvp(self, primals, tangents, *, cond_jaxpr, cond_nconsts, body_jaxpr, body_nconsts):
-        """One loop of primals, and of the tangents in the carry that are not zero all the time."""
+        """One loop of primals, and of the tangents in the carry that may be nonzero."""
         tested, consts, carry = _parts(primals, cond_nconsts, body_nconsts)
         _, *both = _parts(tangents, cond_nconsts, body_nconsts)
         const_tangents, carry_tangents = both
@@ -130,7 +130,7 @@ class While(RunsFunctions):
                                    for x, m in zip(carry, moving)]
 
     def batch_axis(self, axis, args, dims, *, cond_jaxpr, cond_nconsts, body_jaxpr, body_nconsts):
-        """One loop over the batch where all lanes take the same steps, else one a lane."""
+        """One loop over the batch if all lanes take the same steps, otherwise one per lane."""
         tested, given, moving = map(tuple, _parts([*map(in_front, dims)], cond_nconsts,
                                                   body_nconsts))
         body, condition, moving, truth = _batched_loop(body_jaxpr, cond_jaxpr, Axis(*axis), tested,
@@ -154,7 +154,7 @@ class While(RunsFunctions):
     def partial_eval(self, trace, args, params):
         """Run the known part of the loop now, and record one of as many steps for the rest.
 
-        Where Python knows the values, what the rest needs of each step is written down now.
+        If Python knows the values, what the rest needs of each step is stored now.
         """
         tested, given, moving = map(tuple, _parts(
             [trace.unknown(x) for x in args], params["cond_nconsts"], params["body_nconsts"]))
@@ -208,10 +208,10 @@ class While(RunsFunctions):
 
 
 class Repeat(Primitive):
-    """Runs a body as many times as its first operand says, on a carry: a loop run before.
+    """Runs a body as many times as its first operand says, on a carry: a loop that was run before.
 
-    Operands are the number of steps, what the body closes over, and the carry. It stands for an
-    ordinary loop; only in reverse mode does it matter that the number of steps is known.
+    Operands are the number of steps, the values that the body closes over, and the carry. It means
+    an ordinary loop; the known number of steps matters only in reverse mode.
     """
 
     name = "repeat"
@@ -243,7 +243,7 @@ class Repeat(Primitive):
 
     def transpose(self, cts, steps, *args, body: ClosedJaxpr):
         body = silent(body)  # forward mode has the effects of the linear part
-        # A tangent that is zero at first is known then, but not so later.
+        # A tangent that is zero at first is known then, but not later.
         linear = carried_along(body, tuple(type(x) is Linear for x in args))
         nonzero = tuple(type(ct) is not Zero for ct in cts)
         back = unwound(body, while_loop, linear, nonzero)
@@ -265,7 +265,7 @@ class Repeat(Primitive):
 
 
 class Unwind(Call):
-    """Runs a loop backwards: a call with much room for states, which each lane uses by itself.
+    """Runs a loop backwards: a call with much memory for states, which each lane uses separately.
 
     ``origin`` is what :func:`unwound` made the program from, or None after a transformation.
     """
@@ -301,9 +301,9 @@ class Unwind(Call):
 
 
 class Record(Call):
-    """Runs a loop, and writes down what its derivative needs of each step, while there is room.
+    """Runs a loop, and stores what its derivative needs of each step, as long as it fits.
 
-    See :func:`recording` for what it takes and gives.
+    See :func:`recording` for its operands and results.
     """
 
     name = "record"
@@ -313,7 +313,7 @@ class Record(Call):
         return jaxpr_as_fun(params["jaxpr"])(*args)
 
     def batch_axis(self, axis, args, dims, *, jaxpr):
-        """One loop over the batch where all lanes take as many steps, else one a lane."""
+        """One loop over the batch if all lanes take as many steps, otherwise one per lane."""
         body, out_dims = batched_body(jaxpr, axis, tuple(dims))
         if out_dims[0] is None:
             return self.bind(*args, jaxpr=body), out_dims
@@ -323,8 +323,8 @@ class Record(Call):
 class Replay(Primitive):
     """Runs steps along the tape of each of them: a scan that may end early.
 
-    Operands are the number of steps, what stays the same, the carry, and tapes with room for
-    ``room`` steps; the results are the carry.
+    Operands are the number of steps, constants, the carry, and tapes of ``room`` steps; the results
+    are the carry.
     """
 
     name = "replay"
@@ -358,7 +358,7 @@ class Replay(Primitive):
         return self.eval(*args, **params)
 
     def partial_eval(self, trace, args, params):
-        """A linear use stays as it is; any other becomes an ordinary loop."""
+        """A linear use is kept; any other becomes an ordinary loop."""
         tapes = args[1 + params["num_consts"] + params["num_carry"]:]
         if any(trace.unknown(x) for x in (args[0], *tapes)):
             return self.eval(*args, **params)
@@ -381,7 +381,7 @@ class Replay(Primitive):
         return [None, *(next(answers) if x else None for x in linear)]
 
     def batch_axis(self, axis, args, dims, *, jaxpr, num_consts, num_carry, **params):
-        """One loop over the batch where all lanes took as many steps, else one a lane."""
+        """One loop over the batch if all lanes took as many steps, otherwise one per lane."""
         if dims[0] is not None:
             return map_lanes(self.called(dict(params, jaxpr=jaxpr, num_consts=num_consts,
                                               num_carry=num_carry)), axis.size, args, dims)
@@ -406,9 +406,9 @@ record_p, replay_p = Record(), Replay()
 def _recorded(trace, body: ClosedJaxpr, condition: ClosedJaxpr, given: tuple[bool, ...],
               moving: tuple[bool, ...], tests: list, consts: list, carry: list, late: list,
               ) -> tuple[bool, list, list]:
-    """Run a loop as far as there is room for tapes; ``late`` is the carry that is not known yet.
+    """Run a loop as far as tapes allow; ``late`` is the carry that is not known yet.
 
-    Gives whether steps are left, and both parts of the carry.
+    Returns whether steps are left, and both parts of the carry.
     """
     parts = parts_of(body, len(given), len(moving), given + moving)
     sure, late_consts = parted(consts, given)
@@ -441,7 +441,7 @@ def _forward_loop(body: ClosedJaxpr, given: tuple[bool, ...], moving: tuple[bool
                   ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """The forward-mode body of a loop, and which tangents its carry has.
 
-    A tangent that the body makes out of others is in the carry from the start.
+    A tangent that the body computes from others is in the carry from the start.
     """
     while True:
         forward, found = jvp_jaxpr(body, given + moving, moving)
@@ -458,8 +458,8 @@ def _known_loop(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
     """Body and condition of a loop that counts its steps, and which carries are unknown.
 
     It carries the count, then the known values. The last result is the whole body for running it
-    again, without effects that have happened; None if there are none. None for all if
-    the condition depends on unknown values.
+    again, without effects that have happened; None if there are none. None for all if the condition
+    depends on unknown values.
     """
     while True:
         known, later, which, forwarded = partial_eval_jaxpr(body, given + moving, moving)
@@ -578,7 +578,7 @@ def _batched_body(body: ClosedJaxpr, axis, given: tuple, moving: tuple,
                   ) -> tuple[ClosedJaxpr, tuple]:
     """The body of a loop over a batch, and where carries have the batch axis: in front or nowhere.
 
-    A carry that a step gives one has it from the start. Those of high types are mapped as they say.
+    A carry that gets one in a step has it from the start. High types are mapped as they say.
     """
     start = moving
     while True:
@@ -591,7 +591,7 @@ def _batched_body(body: ClosedJaxpr, axis, given: tuple, moving: tuple,
 
 @cached_by_jaxpr
 def _lane(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int) -> ClosedJaxpr:
-    """A function that is one loop and nothing else."""
+    """A function that consists of one loop."""
     types = condition.in_avals[:cond_nconsts] + body.in_avals
     return one_equation(while_p, types, dict(
         cond_jaxpr=condition, cond_nconsts=cond_nconsts, body_jaxpr=body,
@@ -601,7 +601,7 @@ def _lane(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int) -> Close
 @cached_by_jaxpr
 def _lockstep(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
               axis) -> tuple[ClosedJaxpr, ClosedJaxpr]:
-    """Body and condition of a loop over all lanes; a lane that has finished does not change.
+    """Body and condition of a loop over all lanes; a finished lane does not change.
 
     For lanes that communicate, and so must take every step together. All have the batch axis.
     """
@@ -633,7 +633,7 @@ def _ignoring(condition: ClosedJaxpr, more: tuple[ShapedArray, ...]) -> ClosedJa
 
 
 def while_loop(cond_fun: Callable, body_fun: Callable, init_val):
-    """Replace ``init_val`` by ``body_fun`` of it for as long as ``cond_fun`` of it holds.
+    """Replace ``init_val`` by ``body_fun`` of it while ``cond_fun`` of it holds.
 
     The value, a pytree, keeps its structure and types. The loop can be differentiated, in reverse
     too: see :func:`bounded_while_loop` for loops whose number of steps has a known limit.
@@ -654,7 +654,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val):
 
 def staged_loop(function: str, cond_fun: Callable, body_fun: Callable, init_val,
                 ) -> tuple[Body, Body, list]:
-    """Condition and body, staged and found to fit together, and the carry to start with."""
+    """Condition and body, staged and checked against each other, and the initial carry."""
     if not (callable(cond_fun) and callable(body_fun)):
         raise TypeError(explain(
             function, "cond_fun and body_fun must be functions.",
