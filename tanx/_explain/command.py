@@ -1,7 +1,7 @@
 """``python -m tanx.explain script.py:function``: explains a function as a script calls it.
 
-The script runs as it would by itself. Where it binds the function, a line is added that puts a
-watch around it: the call that is to be explained is seen with its arguments, before it runs.
+The script runs as it would alone. Where it binds the function, an added line puts a watch around
+it: the call that is to be explained is seen with its arguments, before it runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WATCH = "__tanx_watch__"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Explain what the command line asks for, print it, and write the page."""
+    """Explain the function of the command line, print the text, and write the page."""
     parser = argparse.ArgumentParser(
         prog="python -m tanx.explain",
         description="Run a script and explain a function that it calls: one screen of text, and a "
@@ -79,7 +79,7 @@ class _Watch:
         self.gathered: Gathered | None = None
 
     def __call__(self, fun: Any) -> Any:
-        """The function with the watch around it; anything else stays as it is."""
+        """The function with the watch around it; other objects unchanged."""
         if not callable(fun) or isinstance(fun, type):
             return fun
         self.fun = fun
@@ -97,7 +97,7 @@ class _Watch:
                 raise _Enough
 
     def explanation(self) -> Explanation | None:
-        """What was seen, with all that the function has been traced for by now."""
+        """The explanation, with everything that the function has been traced for by now."""
         if self.gathered is None and self.fun is not None and not self.calls and (
                 _takes_nothing(self.fun)):
             self.gathered = gather(*jitted(self.fun), {})
@@ -133,7 +133,7 @@ def _takes_nothing(fun: Callable) -> bool:
 
 
 def _run(tree: ast.Module, file: str, arguments: list[str], watch: _Watch) -> None:
-    """Run a script as Python does, until it ends or has been seen enough of."""
+    """Run a script as Python does, until it ends or the call has been explained."""
     module = ModuleType("__main__")
     module.__dict__.update({"__file__": file, _WATCH: watch})
     sys.modules["__main__"] = module
@@ -148,7 +148,7 @@ def _run(tree: ast.Module, file: str, arguments: list[str], watch: _Watch) -> No
 
 
 def _watch_bindings(tree: ast.Module, name: str) -> bool:
-    """Put a watch behind each statement of the top level that binds a name; whether one does."""
+    """Put a watch after each statement of the top level that binds a name; whether one does."""
     found = False
     for body in _bodies(tree):
         for place in reversed(range(len(body))):

@@ -19,7 +19,7 @@ __all__ = ["Explanation", "explain"]
 
 
 class Explanation:
-    """What became of one call of a function.
+    """What one call of a function was compiled to.
 
     Printed, it is one screen of text. :meth:`save` writes the whole of it as a page, a single HTML
     file that needs no network; notebooks show that page.
@@ -35,11 +35,11 @@ class Explanation:
 
     @functools.cached_property
     def html(self) -> str:
-        """The page: a document of its own."""
+        """The page: a separate document."""
         return as_page(self._facts)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file, and give its path."""
+        """Write the page to a file, and return its path."""
         path = Path(path)
         path.write_text(self.html, encoding="utf-8")
         return path
@@ -51,7 +51,7 @@ class Explanation:
         return f"<Explanation of {self._facts.function}>"
 
     def _repr_html_(self) -> str:
-        """The page in a frame, so that its style and that of a notebook stay apart."""
+        """The page in a frame, so that its style and that of a notebook do not mix."""
         return (f'<iframe title="tanx.explain" style="width:100%;height:80vh;border:0" '
                 f'srcdoc="{html.escape(self.html)}"></iframe>')
 

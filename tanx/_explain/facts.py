@@ -35,7 +35,7 @@ class Equation:
 
 @dataclass(frozen=True)
 class Section:
-    """A jaxpr: what it is called, what it takes and gives, its equations.
+    """A jaxpr: its name, its operands and results, its equations.
 
     The first section of a program is the function itself; the others are bodies of loops, branches
     and calls, to which equations refer by name. ``first`` is the number of its first equation,
@@ -55,10 +55,10 @@ class Kernel:
 
     ``prepares`` is the number of the kernel for which this one only lays out operands, ``line``
     that of the source line of its main equation.
-    ``seconds`` is the least of what was measured; ``least_seconds`` what the machine would take
-    for its ``operations`` (a function such as ``exp`` counts as several) or its ``bytes``,
-    whichever takes longer, and ``bound`` says which of both that is. ``tasks`` counts the pieces
-    of its outermost loop; products of matrices are divided among threads in another way.
+    ``seconds`` is the least measured time; ``least_seconds`` what the machine needs for its
+    ``operations`` (a function such as ``exp`` counts as several) or its ``bytes``, whichever takes
+    longer, and ``bound`` says which of both that is. ``tasks`` counts the pieces of its outermost
+    loop; matrix products are divided among threads in another way.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Kernel:
 
     @property
     def share_of_limit(self) -> float:
-        """How much of what the machine could do was reached, between 0 and 1."""
+        """The fraction of the machine's limit that was reached, between 0 and 1."""
         return min(1.0, self.least_seconds / self.seconds) if self.seconds else 1.0
 
 
@@ -115,7 +115,7 @@ class Traced:
 
 @dataclass(frozen=True)
 class Limits:
-    """What this machine does at best, as measured with NumPy: see ``measure.limits``."""
+    """The best performance of this machine, as measured with NumPy: see ``measure.limits``."""
 
     threads: int
     flops: float
@@ -123,7 +123,7 @@ class Limits:
     bandwidths: tuple[tuple[int, float], ...]  # up to so many bytes, bytes a second
 
     def bandwidth(self, nbytes: int) -> float:
-        """Bytes a second for a kernel that touches so many bytes."""
+        """Bytes per second for a kernel that accesses so many bytes."""
         return next((rate for most, rate in self.bandwidths if nbytes <= most),
                     self.bandwidths[-1][1])
 

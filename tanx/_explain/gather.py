@@ -61,7 +61,7 @@ def jitted(fun: Callable) -> tuple[PjitFunction, tuple]:
 
 
 class Gathered(NamedTuple):
-    """The facts about a call, and a function that gives ``traces`` again, some calls later."""
+    """The facts about a call, and a function that returns ``traces`` again, some calls later."""
 
     facts: Facts
     traces: Callable[[], tuple[Traced, ...]]
@@ -106,7 +106,7 @@ def gather(function: PjitFunction, args: tuple, kwargs: dict) -> Gathered:
 
 
 class _Program:
-    """A jaxpr compiled and measured, and what can be said about it."""
+    """A jaxpr compiled and measured, and the facts about it."""
 
     def __init__(self, closed: ClosedJaxpr, donated: Sequence[bool], operands: Sequence[Any]):
         taken, _ = takers(closed, donated)
@@ -137,7 +137,7 @@ class _Program:
         return {equation: tuple(kernels) for equation, kernels in found.items()}
 
     def kernels(self) -> tuple[Kernel, ...]:
-        """The statements, with what they cost and what they took."""
+        """The statements, with their cost and their time."""
         inside: list[list[int]] = [[] for _ in self.statements]
         for number, equation in enumerate(self.equations):
             for kernel in equation.kernels:
@@ -195,7 +195,7 @@ class _Program:
         return tuple(sorted(found, key=lambda m: -m.nbytes)), tuple(curve)
 
     def _line(self, kernel: int) -> int | None:
-        """The source line of what takes longest in a kernel, or else of the last it does."""
+        """The source line of the longest part of a kernel, or of the last one."""
         origin = self.origins[kernel]
         while not origin.equations and origin.prepares is not None:
             origin = self.origins[origin.prepares]
@@ -248,7 +248,7 @@ def _cut(text: str) -> str:
 
 
 def _traces(function: PjitFunction, debug: DebugInfo, tree, types: list) -> tuple[Traced, ...]:
-    """What the function was traced for, and why again."""
+    """The signatures that the function was traced for, and why again."""
     found = history(debug, tree, function._entries)
     this = max((n for n, (signature, _, _) in enumerate(found)
                 if signature[0] == tree and list(signature[1]) == types), default=None)

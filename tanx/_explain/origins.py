@@ -28,7 +28,7 @@ class Origin(NamedTuple):
 
 
 class _Touched(NamedTuple):
-    """What a statement mentions and what it writes."""
+    """The buffers that a statement mentions and those that it writes."""
 
     mentions: frozenset[Buffer]
     writes: frozenset[Buffer]
@@ -36,7 +36,7 @@ class _Touched(NamedTuple):
 
 def _touched(statements: Iterable[Statement],
              names: Mapping[Buffer, Buffer] | None = None) -> list[_Touched]:
-    """What statements touch, with the names that buffers got later."""
+    """The buffers of statements, by their later names."""
     def final(buffers: Iterable[Buffer]) -> frozenset[Buffer]:
         return frozenset(buffers if names is None else (names.get(b, b) for b in buffers))
     return [_Touched(final(mentioned(s)), final(written((s,)))) for s in statements]
@@ -122,7 +122,7 @@ def _parts(kernels: Sequence[_Touched], before: Sequence[_Touched]) -> list[set[
 
 
 def _likeness(one: _Touched, kernel: _Touched) -> tuple[float, int]:
-    """How much of what a statement touches a kernel touches, and how little besides."""
+    """How much of a statement's buffers a kernel accesses, and how little besides."""
     return len(one.mentions & kernel.mentions) / len(one.mentions), -len(kernel.mentions)
 
 

@@ -1,7 +1,7 @@
 """The facts as a page: one HTML file that needs nothing else.
 
-What is on the page is written here, so that it can be read without JavaScript; ``page.js`` marks
-what belongs together, sorts, and sets colours. Every text from outside is escaped.
+The content of the page is written here, so that it can be read without JavaScript; ``page.js``
+highlights what belongs together, sorts, and sets colours. Every text from outside is escaped.
 """
 
 from __future__ import annotations

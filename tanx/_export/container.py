@@ -3,11 +3,10 @@
     magic, version, number of sections
     for each section: its name, its size, its checksum
     the checksum of all that
-    the sections, one behind the other
+    the sections, one after the other
 
-Whoever reads one gets all sections as they were written, or a :class:`Damaged`. A container is
-read without trusting it: counts and sizes are held against the bytes that are there before
-anything is made of them.
+A reader gets all sections as they were written, or a :class:`Damaged`. A container is not trusted:
+counts and sizes are checked against the available bytes before they are used.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _ENTRY = struct.Struct(f"<16sQ{SIZE}s")
 
 
 class Damaged(ValueError):
-    """Bytes that are no container, or not the one that was written."""
+    """Bytes that are not a container, or not the one that was written."""
 
 
 def pack(sections: Mapping[str, bytes]) -> bytes:

@@ -48,10 +48,9 @@ def program_bytes(function: str, name: str, closed: ClosedJaxpr) -> bytes:
 
 
 def program_of(data: bytes, scope: Scope | None = None) -> tuple[ClosedJaxpr, Scope | None]:
-    """The program that bytes hold, and the scope of symbolic sizes in it.
+    """The program in some bytes, and the scope of symbolic sizes in it.
 
-    That is ``scope``, if it has the constraints that are stored. A :class:`Damaged` where the bytes
-    hold no program.
+    That is ``scope``, if it has the stored constraints. :class:`Damaged` if there is no program.
     """
     sections = unpack(data)
     if list(sections) != ["sizes", "program", "names", "types", "arrays"]:

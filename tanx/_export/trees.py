@@ -1,8 +1,8 @@
 """Structures of pytrees as plain data, and what users say about the types of their nodes.
 
 A structure is a list of records, children first: ``None`` is a leaf, and a node is its kind, the
-number of its children, and what else there is to know of it. Kinds are ``none``, ``tuple``,
-``list`` and ``dict``, and the names that users register types under.
+number of its children, and its other data. Kinds are ``none``, ``tuple``, ``list`` and ``dict``,
+and the names under which users register types.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _by_name: dict[str, _Registration] = {}
 
 
 def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -> type:
-    """Let structures with a named tuple be stored, under a name of their own; gives the type.
+    """Let structures with a named tuple be stored, under a name; returns the type.
 
     >>> import collections
     >>> Point = collections.namedtuple("Point", "x y")
@@ -63,7 +63,7 @@ def register_pytree_node_serialization(
         nodetype: type, *, serialized_name: str, serialize_auxdata: Callable[[Any], bytes],
         deserialize_auxdata: Callable[[bytes], Any],
         from_children: Callable[[Any, Any], Any] | None = None) -> type:
-    """Let structures with nodes of a type be stored, under a name of their own; gives the type.
+    """Let structures with nodes of a type be stored, under a name; returns the type.
 
     ``serialize_auxdata`` makes bytes of what a node knows besides its children, and
     ``deserialize_auxdata`` the inverse. The type is one of pytrees already, unless
@@ -187,7 +187,7 @@ def tree_of(records: Any) -> PyTreeDef:
 
 
 def _node_data(name: str, stored: Any) -> tuple[type, Any]:
-    """The type of a node and what else it knows."""
+    """The type of a node and its other data."""
     if name in _TYPES:
         kind = _TYPES[name]
         if not isinstance(stored, tuple) or (kind is not dict and stored):

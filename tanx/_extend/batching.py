@@ -20,7 +20,7 @@ not_mapped = None
 
 
 class _ZeroIfMapped:
-    """In place of an axis of a result: the first one, where the result has a batch at all."""
+    """Instead of an axis of a result: the first one, if the result has a batch at all."""
 
     def __repr__(self) -> str:
         return "zero_if_mapped"
@@ -112,7 +112,7 @@ def defreducer(prim, ident: Any = None) -> None:
 
 
 def bdim_at_front(x, bdim, size, mesh_axis=None):
-    """The operand with its batch axis first, repeated along it where it had none.
+    """The operand with its batch axis first, repeated along it if it had none.
 
     >>> tanx.interpreters.batching.bdim_at_front(jnp.ones(3), None, 2).shape
     (2, 3)
@@ -131,7 +131,7 @@ def broadcast(x, sz, axis, mesh_axis=None):
 
 def register_vmappable(data_type: type, spec_type: type, axis_size_type: type, to_elt: Callable,
                        from_elt: Callable, make_iota: Callable | None) -> None:
-    """Declare that ``vmap`` maps over values of a class by functions of the class's own.
+    """Declare that ``vmap`` maps over values of a class by the class's own functions.
 
     Libraries do so when they are imported. tanx does not call such functions: ``vmap`` of a value
     of the class raises ``NotImplementedError``.
@@ -148,7 +148,7 @@ def register_vmappable(data_type: type, spec_type: type, axis_size_type: type, t
 
 
 def unregister_vmappable(data_type: type) -> None:
-    """Take back what :func:`register_vmappable` declared.
+    """Undo :func:`register_vmappable`.
 
     >>> tanx.interpreters.batching.unregister_vmappable(list)
     """

@@ -1,9 +1,9 @@
 """Primitives of a library's own on pytrees of values, of high types too: :class:`HiPrim`.
 
 An instance is one use: it knows the types of its operands and results, and static
-parameters. A jaxpr shows it as one equation. Its implementation, ``expand``, is what eager code and
-compiled code run; each transformation has a method of its own, which may be left out where the
-transformation is not used.
+parameters. A jaxpr shows it as one equation. Eager code and compiled code run its implementation,
+``expand``; each transformation has its own method, which may be left out if the transformation is
+not used.
 
 All of them are parameters of one primitive, :data:`call_hi_primitive_p`, whose rules call their
 methods. :mod:`tanx._extend.high_rules` makes some methods from others.
@@ -162,11 +162,11 @@ class HiPrim:
         return self.expand(*args)
 
     def dce(self, used_outs, live_ins):
-        """What is left of a use where not all results are used: tanx keeps it as it is."""
+        """The rest of a use if not all results are used: tanx keeps it as it is."""
         raise NotImplementedError(_not_called(self, "dce"))
 
     def remat(self, trace, *args):
-        """How ``checkpoint`` computes again: by the rules for derivatives, in tanx."""
+        """How ``checkpoint`` recomputes: by the rules for derivatives, in tanx."""
         raise NotImplementedError(_not_called(self, "remat"))
 
     def pp_params(self) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def _arguments(prim: HiPrim, leaves: Sequence) -> tuple:
 
 
 def _results(prim: HiPrim, out, rule: str) -> list:
-    """The leaves of what a rule gave for the results."""
+    """The leaves of a rule's results."""
     leaves, tree = tree_flatten(out)
     if tree != prim.out_tree:
         raise TypeError(explain(
@@ -280,7 +280,7 @@ class CallHiPrimitive(Primitive):
         return tree_leaves(prim.staging(trace, user_source(), *_arguments(prim, args)))
 
     def jvp(self, primals, tangents, *, _prim: HiPrim):
-        """By ``vjp_fwd`` where a backward pass may follow, else by ``jvp``."""
+        """By ``vjp_fwd`` if a backward pass may follow, otherwise by ``jvp``."""
         may_be_pulled = context.trace.staging or isinstance(context.trace, PartialTrace)
         if may_be_pulled and defines(_prim, "vjp_fwd"):
             return _with_pullback(_prim, primals, tangents)

@@ -33,7 +33,7 @@ __all__ = ["bdims_at_front", "jvp_from_lin", "linearize_from_jvp", "unmap_avals"
 
 
 class _Residuals:
-    """Residuals, and beside them what is known while tracing."""
+    """Residuals, and facts that are known while tracing."""
 
     def __init__(self, values: Any, known: Any):
         self.values, self.known = values, known
@@ -90,7 +90,7 @@ def _linearized_from_jvp(self, residuals, *tangents):
 
 
 def _not_one_rule(pair: Any) -> TypeError:
-    """The error for a pair of rules that is taken for a rule."""
+    """The error for a pair of rules in the place of a rule."""
     names = ", ".join(pair._fields)
     return TypeError(f"a pair of rules is not one rule: write `{names} = ...` in the class.")
 
@@ -180,7 +180,7 @@ def jvp_from_lin(self, primals, tangents):
 
 
 def bdims_at_front(axis_data, args: Sequence, dims: Sequence) -> tuple:
-    """Arguments with their batch axes first, repeated along it where they had none."""
+    """Arguments with their batch axes first, repeated along it if they had none."""
     return tuple(materialize(x, d, axis_data.size) for x, d in zip(args, dims, strict=True))
 
 
@@ -228,7 +228,7 @@ def _unmapped(axis: Axis, aval, place) -> Zero:
 
 
 def _placed(axis: Axis, x, dim, place, sum_match: bool):
-    """A result with its batch axis where it is wanted; summed over it where none is."""
+    """A result with its batch axis at the requested place; summed over it if there is none."""
     from .._transforms.vmap import to_axis
     if place is None and dim is not None and sum_match:
         from .._ops.base import reduce_sum

@@ -1,9 +1,9 @@
 """What lowerings written for JAX's compiler meet here: values are traced arrays, types are types.
 
 Within a lowering of tanx an *IR value* is a traced array, an *IR type* is a
-:class:`~tanx._core.types.ShapedArray`, and an attribute is a NumPy value. So what takes apart and
-puts together lists of values, runs a jaxpr or makes a constant works as it does in JAX. Functions
-that make or read modules of MLIR raise an error: there is no MLIR.
+:class:`~tanx._core.types.ShapedArray`, and an attribute is a NumPy value. So functions that split
+and join lists of values, run a jaxpr or make a constant work as in JAX. Functions that create or
+read MLIR modules raise an error: there is no MLIR.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ir_tree_registry = default_registry
 
 
 def without_mlir(function: str, *facts: str) -> NotImplementedError:
-    """The error for what would make or read a module of MLIR."""
+    """The error for creating or reading an MLIR module."""
     return NotImplementedError(explain(
         function, "tanx compiles jaxprs itself: there are no modules of MLIR to work on.", *facts,
         hint="tanx.interpreters.mlir.lower_fun(f) makes a lowering of a function of arrays."))
@@ -466,7 +466,7 @@ class LoweringRuleContext:
         self.tokens_out = tokens_out
 
     def is_forward_compat(self) -> bool:
-        """Whether older compilers are to understand the program: only its own will see it."""
+        """Whether older compilers must understand the program: only its own will see it."""
         return False
 
     def replace(self, **kw) -> LoweringRuleContext:

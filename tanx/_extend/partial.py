@@ -102,7 +102,7 @@ class _Recorded(type):
 class JaxprTracer(Tracer, metaclass=_Recorded):
     """A value that partial evaluation does not know; ``isinstance`` finds them.
 
-    The equations behind it are those of its trace: it is not made with a recipe.
+    The equations behind it are those of its trace: it has no recipe.
     """
 
     __slots__ = ("pval", "recipe")

@@ -9,8 +9,8 @@
     batching.primitive_batchers[cube_p] = ...
     mlir.register_lowering(cube_p, mlir.lower_fun(lambda x: x * x * x, multiple_results=False))
 
-A rule is an attribute of the instance, found where those of our own primitives are found. The
-lowering is a function that is staged for each use in compiled code and takes its place there.
+A rule is an attribute of the instance, as for our own primitives. The lowering is a function that
+is staged for each use in compiled code and replaces it there.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["Primitive"]
 
 
 class _AnyPrimitive(type):
-    """Our own primitives are instances too: libraries ask ``isinstance(p, Primitive)``."""
+    """Our own primitives are instances too: libraries test ``isinstance(p, Primitive)``."""
 
     def __instancecheck__(cls, instance) -> bool:
         if cls is Primitive:
@@ -113,7 +113,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         return [_as_type(t) for t in out] if self.multiple_results else _as_type(out)
 
     def effects(self, *types, **params) -> frozenset:
-        # A rule without effects is not asked again: users see when it is called.
+        # A rule without effects is not called again: users notice when it is called.
         return frozenset() if self._silent else frozenset(self._both(types, params)[1])
 
     def _both(self, types, params):
@@ -169,7 +169,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         return known
 
     def _stage(self, rule: Callable, types: Sequence[ShapedArray], params) -> ClosedJaxpr:
-        """What a lowering does with operands of some types, as a jaxpr."""
+        """The operations of a lowering on operands of some types, as a jaxpr."""
         out = self.infer(*types, **params)
         wanted = out if self.multiple_results else [out]
         context = LoweringRuleContext(
@@ -192,12 +192,12 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
 
 
 def _as_type(x) -> AbstractValue:
-    """A type as it may come from a user: ours, or whatever has a shape and a dtype."""
+    """A type that a user may pass: ours, or anything with a shape and a dtype."""
     if isinstance(x, AbstractValue):
         return x
     return ShapedArray(tuple(x.shape), np.dtype(x.dtype), getattr(x, "weak_type", False))
 
 
 def _as_value(x):
-    """NumPy's arrays become ours; the rest is the user's business."""
+    """Convert NumPy's arrays to ours; the rest is up to the user."""
     return Array(np.asarray(x)) if isinstance(x, np.ndarray | np.generic) else x

@@ -1,7 +1,7 @@
 """The books of rules: mappings from primitives to their rules, our own primitives included.
 
-A rule is an attribute of a primitive, so a book is a view of one attribute: what is written into it
-is found by every transformation, and what our primitives have is found in it.
+A rule is an attribute of a primitive, so a table is a view of one attribute: every transformation
+finds what is written to it, and it contains what our primitives have.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ array_types = {np.ndarray, *(np.dtype(name).type for name in dtypes.NAMES)}
 
 
 class Token:
-    """Stands for effects that were started; ready when they have happened."""
+    """Represents effects that were started; ready when they have happened."""
 
     __slots__ = ("_buf",)
 
@@ -40,13 +40,13 @@ class Token:
 
 
 class TraceTag:
-    """Tells the tracers of one transformation from those of another: each is equal to itself."""
+    """Identifies the tracers of one transformation: each is equal only to itself."""
 
     __slots__ = ()
 
 
 def apply_primitive(prim, *args, **params):
-    """Apply a primitive to values at once.
+    """Apply a primitive to values immediately.
 
     >>> tanx.interpreters.xla.apply_primitive(lax.neg_p, jnp.ones(2))
     Array([-1., -1.], dtype=float32)
@@ -56,7 +56,7 @@ def apply_primitive(prim, *args, **params):
 
 @contextmanager
 def eval_context():
-    """A block in which operations run at once, whatever is being traced around it.
+    """A block in which operations run immediately, whatever is being traced around it.
 
     >>> with tanx.core.eval_context():
     ...     jnp.ones(2) + 1

@@ -16,7 +16,7 @@ __all__ = ["JaxIrContext", "PipelineStage", "clear_hlo_module_transformation",
 
 
 class _Absent:
-    """An object of which no attribute is there; asking for one says why."""
+    """An object without attributes; reading one raises an error that says why."""
 
     def __init__(self, name: str, why: str):
         self._name, self._why = name, why

@@ -23,13 +23,13 @@ class PythonCalls:
         self.starts: dict[tuple[int, FrameType], int] = {}
 
     def start(self) -> None:
-        """Begin; what another profiler was set to comes back by :meth:`stop`."""
+        """Begin; :meth:`stop` restores the previous profiler."""
         self.before = sys.getprofile()
         threading.setprofile(self.happened)
         sys.setprofile(self.happened)
 
     def stop(self) -> None:
-        """End. Threads that are still running go on to be asked, and record nothing."""
+        """End. Threads that are still running keep their hook, which records nothing."""
         sys.setprofile(self.before)
         threading.setprofile(None)
         self.starts.clear()

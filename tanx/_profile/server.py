@@ -35,12 +35,12 @@ class ProfilerServer:
                          daemon=True).start()
 
     def stop(self) -> None:
-        """End the server; what it was asked for before is answered."""
+        """End the server; earlier requests are answered."""
         self._server.shutdown()
         self._server.server_close()
 
     def _answer(self, path: str, query: dict[str, list[str]]) -> bytes | None:
-        """What to answer; None if there is no such page. Errors are answered as text."""
+        """The answer; None if there is no such page. Errors are answered as text."""
         if path == "/health":
             return b"tanx"
         if path == "/memory":

@@ -122,7 +122,7 @@ class ProfileSession:
         return self._data
 
     def _wanted(self, span: Span, recorder: Recorder) -> bool:
-        """Whether a span lies in the time that the options ask for."""
+        """Whether a span is in the time that the options request."""
         options, began = self._options, span.start - recorder.start
         return began + recorder.start_time >= options.start_timestamp_ns and not (
             0 < options.duration_ms * 1_000_000 < began) and (

@@ -81,9 +81,9 @@ class _Names:
 
 
 class Block:
-    """A list of operations, which see their values and those of the blocks around.
+    """A list of operations, which see their values and those of the surrounding blocks.
 
-    Its methods append operations and give their results. Operations of StableHLO that differ only
+    Its methods append operations and return their results. Operations of StableHLO that differ only
     in their names share :meth:`same` (results of the operands' type) and :meth:`apply`.
     """
 
@@ -107,7 +107,7 @@ class Block:
         return Block(self.module, self, isolated)
 
     def locate(self, eqn) -> None:
-        """Attribute what follows to the line of the user's code behind an equation."""
+        """Attribute the following operations to the user's line of an equation."""
         source = eqn.source_info
         if self.module.debug_info and source is not None:
             name = "/".join((*source.scopes, eqn.primitive.name))

@@ -1,8 +1,8 @@
 """Primitives element by element: the expressions of ``lower`` rules as operations on arrays.
 
-An expression says how one element of the result is made; here it is evaluated for all elements at
-once. An index is an array that counts, a load at the indices of the result is the operand itself,
-any other load a gather, and a loop of elements runs until the last of them has ended.
+An expression says how one element of the result is computed; here it is evaluated for all elements
+at once. An index is an array that counts, a load at the indices of the result is the operand
+itself, any other load a gather, and a loop over elements runs until the last of them has ended.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Elements:
         self.simpler: dict[Op, Expr] = {}
 
     def found(self, expr: Expr) -> Value | None:
-        """The array of an expression that is written already."""
+        """The array of an expression that is already written."""
         scope: _Elements | None = self
         while scope is not None:
             if expr in scope.known:
@@ -78,7 +78,7 @@ class _Elements:
         return None
 
     def value(self, expr: Expr) -> Value:
-        """The array of an expression, written after what it is made of."""
+        """The array of an expression, written after its parts."""
         stack = [expr]
         while stack:
             node = stack[-1]
@@ -97,7 +97,7 @@ class _Elements:
         return found
 
     def _parts(self, node: Expr) -> tuple[Sequence[Expr], Any]:
-        """What an expression is made of, and the function that makes its array from theirs."""
+        """The parts of an expression, and the function that computes its array from theirs."""
         match node:
             case Const():
                 return (), lambda: self.block.constant(node.value, self._type(node))
@@ -119,7 +119,7 @@ class _Elements:
         raise AssertionError(f"an expression without a form: {node!r}")
 
     def _expanded(self, node: Op) -> Expr:
-        """What an instruction is made of; found once, for loops are of states that are new."""
+        """The parts of an instruction; computed once, because loops have new states each time."""
         if node not in self.simpler:
             self.simpler[node] = EXPANDED[node.name](*node.args, **dict(node.attrs))
         return self.simpler[node]
@@ -130,7 +130,7 @@ class _Elements:
     # -- loads -------------------------------------------------------------------------------------
 
     def _places(self, load: Load) -> list[int | None] | None:
-        """For each dimension of an operand, that of the result it goes along, if it goes so."""
+        """For each dimension of an operand, the dimension of the result that it follows, if any."""
         places: list[int | None] = []
         for i, n in zip(load.index, load.buffer.shape):
             if i in self.at and self.shape[self.at.index(i)] == n:
@@ -149,7 +149,7 @@ class _Elements:
         return self.block.broadcast(x, self.shape, kept)
 
     def _gathered(self, x: Value, index: Sequence[Value]) -> Value:
-        """The elements of an operand at computed places."""
+        """The elements of an operand at computed indices."""
         block, rank = self.block, len(self.shape)
         if not prod(self.shape) or not prod(x.shape):
             return block.constant(0, Type(self.shape, x.dtype))
@@ -177,7 +177,7 @@ class _Elements:
         return inner
 
     def _while(self, loop: While, init: Sequence[Value]) -> list[Value]:
-        """Steps while any element goes on; elements that have ended keep their states."""
+        """Steps while any element continues; elements that have ended keep their states."""
 
         def goes_on(block: Block, state: list[Value]) -> Value:
             return self._inside(block, dict(zip(loop.states, state))).value(loop.condition)

@@ -50,7 +50,7 @@ def custom_call(block: Block, name: str, operands: Sequence[Value], outs: Sequen
 def _ffi_call(block: Block, outs: Sequence[Type], *operands: Value, target_name,
               custom_call_api_version, attributes, has_side_effect, input_layouts, output_layouts,
               input_output_aliases, **params):
-    """Operands and results of the primitive lie in memory by rows: layouts say of which shapes."""
+    """Operands and results of the primitive are stored by rows: layouts give their shapes."""
     given = [_transposed(block, x, np.argsort(layout[::-1]).tolist())
              for x, layout in zip(operands, input_layouts)]
     types = [Type(tuple(t.shape[d] for d in np.argsort(layout[::-1])), t.dtype)
@@ -67,7 +67,7 @@ def _ffi_call(block: Block, outs: Sequence[Type], *operands: Value, target_name,
 
 
 def _target(name: str) -> str:
-    """The name of a target as it stands after ``@``, in quotation marks where it needs them."""
+    """The name of a target after ``@``, in quotation marks if it needs them."""
     return name if re.fullmatch(r"[A-Za-z_][\w.$]*", name) else f'"{escaped(name)}"'
 
 

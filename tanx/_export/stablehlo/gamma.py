@@ -1,7 +1,7 @@
 """The gamma function, the error function and Bessel functions, in elementary functions.
 
 All are computed in float64, whatever the dtype, by one formula for each range: a series or a
-continued fraction that goes on until it has settled. That is compact rather than quick.
+continued fraction that runs until it converges. That is compact rather than fast.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _upper_fraction(a: Expr, x: Expr) -> Expr:
 
 
 def _away(x: Expr) -> Expr:
-    """A number that may be divided by."""
+    """A number that is safe to divide by."""
     return select(_abs(x) < _TINY, _TINY, x)
 
 

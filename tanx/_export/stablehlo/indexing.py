@@ -50,7 +50,7 @@ def _numbers(name: str, index_vector_dim: int, **dimensions: Sequence[int]) -> s
 
 
 def _inside(block: Block, places: Value, room: np.ndarray) -> Value:
-    """For each index, whether its window lies inside of the operand."""
+    """For each index, whether its window is inside of the operand."""
     least = block.constant(0, places.type)
     valid = block.same("and", block.compare("GE", places, least),
                        block.compare("LE", places, block.constant(room, places.type)))
@@ -88,7 +88,7 @@ def _scatter(reducer: str | None):
 
 
 def _update(block: Block, reducer: str | None, dtype: np.dtype, jaxpr, consts) -> Region:
-    """The region that makes an element from what is there and an update."""
+    """The region that computes an element from the stored one and an update."""
     if reducer is not None:
         return combining(block, reducer, dtype)
     if jaxpr is not None:

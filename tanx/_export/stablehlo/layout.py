@@ -146,7 +146,7 @@ def _barrier(block: Block, outs: Sequence[Type], *operands: Value):
 
 @rule("device_put")
 def _device_put(block: Block, outs: Sequence[Type], *operands: Value, **_):
-    """Where values are is for the other compiler to say."""
+    """The other compiler decides where values are."""
     return list(operands)
 
 

@@ -76,7 +76,7 @@ def _function_text(header: str, block: Block, results: Sequence[Value]) -> list[
 
 
 class _Module:
-    """The private functions of a module, each of which is there once."""
+    """The private functions of a module, each written once."""
 
     def __init__(self, debug_info: bool):
         self.debug_info = debug_info

@@ -10,7 +10,7 @@ A primitive becomes operations in one of five ways, of which the first that fits
 
 Anything else, such as calls of Python, is refused.
 
-So rules are few: they are there for what StableHLO has an operation of its own.
+So there are few rules: only for primitives that have their own operation in StableHLO.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ __all__ = ["EXPANSIONS", "RULES", "constant", "expansion", "inlined", "missing",
 RULES: dict[str, Callable] = {}
 """By name of the primitive, ``rule(block, out, *operands, **params)``.
 
-``out`` is the type of the result, or a list of types if there are several results; what a rule
-gives is a value or a list of values accordingly."""
+``out`` is the type of the result, or a list of types if there are several results; a rule returns a
+value or a list of values accordingly."""
 
 EXPANSIONS: dict[str, Callable] = {}
 """By name of the primitive, ``expansion(*operands, **params)`` in terms of ``tanx.lax``."""
@@ -149,7 +149,7 @@ def staged_inline(block: Block, function: Callable, *operands: Value) -> list[Va
 
 
 def _staged(function: Callable, avals: Sequence, params: dict[str, Any]) -> ClosedJaxpr:
-    """A function of arrays of some types as a jaxpr; 64 bits stay 64, whatever holds now."""
+    """A function of arrays of some types as a jaxpr; 64 bits stay 64, whatever is enabled."""
     def run(*operands):
         out = function(*operands, **params)
         return list(out) if isinstance(out, list | tuple) else [out]
