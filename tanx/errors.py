@@ -107,7 +107,7 @@ def _called() -> str:
 
 
 def _user_line() -> tuple[str, str]:
-    """Where the user's line is, and its text; both empty where they cannot be found."""
+    """The place of the user's line, and its text; both empty if they cannot be found."""
     frame = user_frame()
     if frame is None:
         return "", ""
@@ -178,7 +178,7 @@ class _NeedsData(Exception):
 
     @staticmethod
     def facts(tracer: Any, found: tuple[str, str]) -> list[str]:
-        """What there is to say about a tracer, at the user's line as it was ``found``."""
+        """The facts about a tracer, at the user's line as it was ``found``."""
         where, line = found
         facts = [f"value:  {getattr(tracer, 'aval', tracer)}"]
         if where:
@@ -188,7 +188,7 @@ class _NeedsData(Exception):
 
     @classmethod
     def way_out(cls, line: str) -> str:
-        """What to write instead of the user's ``line``."""
+        """A replacement for the user's ``line``."""
         return cls.hint
 
 

@@ -125,7 +125,7 @@ def _weights(xp, places, middle, width, size: int, method: ResizeMethod, antiali
 
 
 def _centers(xp, count: int, width, shift) -> Any:
-    """Where the middles of new pixels are among the old ones, as a column."""
+    """The centers of new pixels in the coordinates of the old ones, as a column."""
     places = xp.arange(count, dtype=getattr(width, "dtype", float)) + 0.5
     return (places * width - shift * width - 0.5)[:, None]
 

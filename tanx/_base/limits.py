@@ -1,4 +1,4 @@
-"""What the system lets this process use of the machine: control groups, and processors."""
+"""The resources that the system lets this process use: control groups, and processors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["groups", "processors", "text_of"]
 
 
 def text_of(path: str) -> str:
-    """What a file holds; nothing if it cannot be read."""
+    """The contents of a file; empty if it cannot be read."""
     try:
         with open(path) as file:
             return file.read()

@@ -1,4 +1,4 @@
-"""What values options take: booleans, numbers, text, choices, devices."""
+"""The values that options take: booleans, numbers, text, choices, devices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Kind", "anything", "boolean", "choice", "device", "device_count", "i
 
 
 class Kind(NamedTuple):
-    """What values a flag takes: in words, from Python (``accept``), and from text (``read``).
+    """The values that a flag takes: in words, from Python (``accept``), and from text (``read``).
 
     Both functions return the value to keep, or raise ``ValueError`` or ``TypeError``.
     """

@@ -33,7 +33,7 @@ Dim = Any  # int or DimExpr
 
 
 class Scope:
-    """What is known of variables: constraints such as ``a >= 4``, ``b <= a`` and ``c == 2*b``.
+    """Facts about variables: constraints such as ``a >= 4``, ``b <= a`` and ``c == 2*b``.
 
     >>> scope = Scope(["a >= 4"])
     >>> parse_dim("2*a", scope) >= 8

@@ -1,4 +1,4 @@
-"""What native code must know of the calling thread before it runs a program.
+"""The state of the calling thread that native code must know before it runs a program.
 
 Each thread has three words, found through the thread-specific storage of Python's C API:
 

@@ -150,7 +150,7 @@ Bind = Callable[[Any], str]             # enters a value into code: gives an exp
 
 
 class Node:
-    """What pytrees know about one type of container.
+    """The facts about one type of container in pytrees.
 
     ``flatten`` gives the children (a tuple or list) and the *aux data*: all that must be equal in
     two trees of one structure. ``unflatten`` takes them back, the children as a tuple.
@@ -246,7 +246,7 @@ class NoneNode(Node):
 
 
 class SequenceNode(Node):
-    """What tuple and list share."""
+    """Base of tuple and list."""
 
     __slots__ = ()
 

@@ -74,7 +74,7 @@ LATER = {
 
 
 def absence(package: str, name: str) -> str | None:
-    """What to say of a name of JAX that a package does not have yet; None for other names."""
+    """The message for a name of JAX that a package does not have yet; None for other names."""
     if name not in LATER.get(package, ()):
         return None
     known = package.replace("tanx", "jax", 1)

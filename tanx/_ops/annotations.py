@@ -386,7 +386,7 @@ def beside(x, other):
 
 
 def place_of(sharding: Sharding):
-    """What an array keeps of a sharding: the device alone, where that says it all."""
+    """What an array records of a sharding: only the device, if that is all there is."""
     devices = sharding.device_set
     if len(devices) > 1:
         raise NotImplementedError(explain(

@@ -1,4 +1,4 @@
-"""What every rule may use: ``broadcast_in_dim``, ``reshape``, ``transpose`` and ``reduce_sum``.
+"""Operations for every rule: ``broadcast_in_dim``, ``reshape``, ``transpose``, ``reduce_sum``.
 
 Broadcasting and summing are each other's transpose, so the two cannot live in files that import one
 another in turn; batching rules move axes with ``transpose``. The other files of this room build on

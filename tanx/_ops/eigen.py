@@ -103,7 +103,7 @@ def _chosen(function: str, subset, size: int) -> tuple[int, int]:
 
 
 def column_signs(vectors: np.ndarray, count: int) -> np.ndarray:
-    """What the first columns of matrices are multiplied with, to have the sign they should."""
+    """The signs by which the first columns of matrices are multiplied to be canonical."""
     columns = vectors[..., :count]
     if not columns.size:
         return np.ones((*columns.shape[:-2], count), vectors.dtype)

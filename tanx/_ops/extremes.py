@@ -17,7 +17,7 @@ _SMALL = 1 << 12
 
 
 class Extreme:
-    """What ``np.maximum`` and ``np.minimum`` are, as far as rules need it."""
+    """The properties of ``np.maximum`` and ``np.minimum`` that rules need."""
 
     def __init__(self, ufunc: np.ufunc):
         self.ufunc = ufunc

@@ -25,7 +25,7 @@ __all__ = ["GatherDimensionNumbers", "GatherScatterMode"]
 
 @parameter
 class GatherScatterMode(enum.Enum):
-    """What to do about windows that stick out of the operand.
+    """How to treat windows that exceed the operand.
 
     ``CLIP`` moves them inside. ``FILL_OR_DROP`` reads a fill value and writes nothing; with
     ``ONE_HOT`` the fill value is zero, as if by a product with one-hot vectors. Under
@@ -130,7 +130,7 @@ def geometry(operand: tuple[int, ...], indices: tuple[int, ...], numbers: Gather
 
 
 def divided_windows(operand, indices, geo: Geometry, sizes: tuple[int, ...]) -> tuple | None:
-    """What divides the windows of a type at places of a type of indices; None if it is not clear.
+    """The division of the windows of a type at places of a type of indices; None if not clear.
 
     Operands may be divided along dimensions that windows have whole, and along batches.
     """

@@ -1,4 +1,4 @@
-"""What operands may be: groups of dtypes, the errors of those outside, constants beside them."""
+"""Operands: groups of dtypes, errors for other dtypes, constants next to operands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What max pooling needs for its derivatives: from each window the element that it selects.
+"""Derivatives of max pooling: from each window the element that it selects.
 
 Of the elements of a window, in order, the first is chosen, and stays as long as a comparison of it
 with the next one holds: with ``ge`` it is the first of the greatest.
@@ -166,7 +166,7 @@ def _traced_choice(operand, window: Window, select_prim):
 
 
 class Scattering(Primitive):
-    """What those share that put values where windows select elements."""
+    """Base of primitives that put values where windows select elements."""
 
     kind = Kind.STATEMENT
 

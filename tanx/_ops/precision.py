@@ -1,4 +1,4 @@
-"""How precisely products of matrices are to be computed: what users may ask for.
+"""The precision of matrix products that users may request.
 
 On the CPU every product is computed as precisely as its dtype allows, so these are lower bounds
 that are always met; a GPU may trade precision for speed where ``DEFAULT`` allows it.

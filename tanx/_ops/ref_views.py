@@ -24,7 +24,7 @@ __all__ = ["BitcastTransform", "MemorySpaceCast", "ReshapeTransform", "Transpose
 
 
 class _View:
-    """What views answer; see the methods of ``NDIndexer``."""
+    """The methods of views; see those of ``NDIndexer``."""
 
     int_indexer_shape: tuple[int, ...] = ()
 

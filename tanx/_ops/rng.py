@@ -68,7 +68,7 @@ def generator_of(aval, function: str = "tanx.random") -> Generator:
 
 
 class KeyPrimitive(Primitive):
-    """What primitives on keys share: no derivatives, and batches of keys as more dimensions.
+    """Base of primitives on keys: no derivatives, and batches of keys as more dimensions.
 
     The parameter ``impl`` is the generator. The types of the operands say the same, so printed
     jaxprs leave it out.

@@ -31,7 +31,7 @@ __all__ = ["AccuracyMode", "Tolerance", "acos", "acos_p", "acosh", "acosh_p", "a
 
 @parameter
 class AccuracyMode(enum.Enum):
-    """What ``accuracy`` may ask for. tanx computes each function in one way, which meets both."""
+    """The values of ``accuracy``. tanx computes each function in one way, which meets both."""
 
     HIGHEST = 1
     DEFAULT = 2
@@ -280,7 +280,7 @@ def _asinh_slope(x):
 
 
 def _shrink(size):
-    """What to multiply numbers of this size by before they are squared: 1 for all but huge ones."""
+    """The factor for numbers of this size before they are squared: 1 for all but huge ones."""
     limit = 2.0 ** ((ml_dtypes.finfo(real_dtype(typeof(size).dtype)).maxexp - 4) // 2)
     scaled = mul(size, like(size, 1 / limit))
     return integer_pow(stop_gradient(clamp(like(size, 1), scaled, like(size, 16 * limit))), -1)

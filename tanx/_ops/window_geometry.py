@@ -1,4 +1,4 @@
-"""Where windows lie that move over an array, and how big ones are made of smaller ones."""
+"""Where windows over an array are, and how large ones are combined from smaller ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEW = 8
 
 
 class Window(NamedTuple):
-    """Where windows lie in an array; each field has an entry for each dimension.
+    """Where windows are in an array; each field has an entry for each dimension.
 
     The array's elements stand ``base_dilation`` apart, those of a window ``window_dilation``, and
     windows ``window_strides``; ``padding`` are places before and after the array.

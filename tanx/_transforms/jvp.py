@@ -170,7 +170,7 @@ class JVPTrace(Trace):
         return self.pair(out, tangent)
 
     def _without_tangent(self, primitive, primals, params):
-        """What returns integers has no derivative; anything else says why it lacks one."""
+        """Primitives that return integers have no derivative; all others say why they lack one."""
         out = self.below.process(primitive, primals, params)
         for y in out if primitive.multiple_results else [out]:
             if dtypes.issubdtype(typeof(y).dtype, np.inexact):

@@ -21,14 +21,14 @@ from ._distributions import VERSION, VERSION_INFO, distributions
 __all__ = ["AliasFinder", "install", "is_installed", "target_of", "uninstall"]
 
 HOMES = {"jax._src": "tanx.as_jax.src", "jaxlib": "tanx.as_jax.jaxlib", "jax": "tanx"}
-"""Where the modules below a name are found, the longest name first."""
+"""The tanx modules for the modules below a name, the longest name first."""
 
 DIFFERENT: dict[str, dict[str, Any]] = {
     "jax": {"__version__": VERSION, "__version_info__": VERSION_INFO},
     "jax.lib": {"__version__": VERSION},
     "jax.version": {"__version__": VERSION, "__version_info__": VERSION_INFO},
 }
-"""What a module shows that is not its target's."""
+"""Attributes of a module that are not its target's."""
 
 
 def target_of(name: str) -> str | None:

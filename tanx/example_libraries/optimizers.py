@@ -153,7 +153,8 @@ def _first(state):
 
 
 def _with_zeros(count: int) -> Callable:
-    """What makes the first state of an array: itself, and ``count`` arrays of zeros like it."""
+    """A function from an array to its first state: itself, and ``count`` arrays of zeros like
+    it."""
     return lambda x0: (x0, *(jnp.zeros_like(x0) for _ in range(count)))
 
 

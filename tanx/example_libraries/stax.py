@@ -69,7 +69,7 @@ def Dense(out_dim, W_init=_WEIGHTS, b_init=_BIAS) -> Layer:
 
 def _convolution(convolve, shape_of, dimension_numbers, out_chan, filter_shape, strides, padding,
                  W_init, b_init) -> Layer:
-    """What convolutions and transposed ones have in common."""
+    """The common part of convolutions and transposed ones."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     strides = strides or (1,) * len(filter_shape)
     W_init = W_init or glorot_normal(rhs_spec.index("I"), rhs_spec.index("O"))

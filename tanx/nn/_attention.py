@@ -32,7 +32,7 @@ _MASKED = -0.7 * float(np.finfo(np.float32).max)  # what is added to it does not
 
 
 class _Masks(NamedTuple):
-    """What decides which keys a query sees; arrays or None."""
+    """The arguments that decide which keys a query sees; arrays or None."""
 
     mask: Any = None  # B or 1, heads of keys or 1, queries a key head or 1, T or 1, S or 1
     query_lengths: Any = None
@@ -40,7 +40,7 @@ class _Masks(NamedTuple):
 
 
 class _Options(NamedTuple):
-    """What is known of a call before it runs."""
+    """Facts about a call that are known before it runs."""
 
     scale: float
     causal: bool

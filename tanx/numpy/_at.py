@@ -31,7 +31,7 @@ __all__: list[str] = []  # what users see of this file is the property ``at``
 
 
 class At:
-    """What ``x.at`` gives; index it to say which elements to update."""
+    """The type of ``x.at``; index it to say which elements to update."""
 
     __slots__ = ("array",)
 
@@ -46,7 +46,7 @@ class At:
 
 
 class AtIndex:
-    """What ``x.at[index]`` gives: elements of an array to be read or updated.
+    """The type of ``x.at[index]``: elements of an array to be read or updated.
 
     ``mode`` says what happens to indices outside of the array: ``"drop"`` (the default for
     updates), ``"clip"``, ``"fill"`` (for reads, with ``fill_value``) or ``"promise_in_bounds"``.

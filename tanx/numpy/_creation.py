@@ -164,7 +164,7 @@ def _rectangular(nested, dtype) -> np.ndarray:
 
 
 def _leaves(nested) -> list:
-    """What nested lists and tuples hold, in order."""
+    """The items of nested lists and tuples, in order."""
     level = list(nested)
     while any(kind is list or kind is tuple for kind in set(map(type, level))):
         level = list(itertools.chain.from_iterable(
@@ -249,7 +249,7 @@ def frombuffer(buffer, dtype=float, count=-1, offset=0):
 
 
 def fromiter(*args, **kwargs):
-    """What an iterable yields, as an array; arguments as in :func:`numpy.fromiter`.
+    """The items of an iterable, as an array; arguments as in :func:`numpy.fromiter`.
 
     Under a transformation it is read while tracing.
 

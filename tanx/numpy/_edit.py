@@ -32,7 +32,7 @@ def _along(function: str, arr, axis):
 
 
 def _cut(arr, axis: int, stop: int, start: int) -> list:
-    """What is before ``stop`` along ``axis``, and what is from ``start`` on."""
+    """The part before ``stop`` along ``axis``, and the part from ``start`` on."""
     outer = (slice(None),) * axis
     return [arr[(*outer, slice(None, stop))], arr[(*outer, slice(start, None))]]
 

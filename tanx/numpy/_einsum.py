@@ -252,7 +252,7 @@ def _order(letters: str, wanted: str) -> tuple[int, ...] | None:
 
 
 def _changes(letters: str, stretched, wanted) -> tuple[str, tuple]:
-    """What is done to an operand by itself, and the letters that it has then."""
+    """The operations on an operand alone, and the letters that it has then."""
     changes = []
     squeezed = tuple(d for d, c in enumerate(letters) if c in stretched)
     if squeezed:

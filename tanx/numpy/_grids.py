@@ -75,7 +75,7 @@ def _counted(function: str, along):
 
 
 class _Grid:
-    """What ``mgrid`` and ``ogrid`` share: indexed with slices, they give coordinates."""
+    """Base of ``mgrid`` and ``ogrid``: indexed with slices, they return coordinates."""
 
     def __init__(self, name: str, sparse: bool):
         self._name, self._sparse = name, sparse
@@ -101,7 +101,7 @@ ogrid = _Grid("ogrid", sparse=True)
 
 
 class _Join:
-    """What ``r_`` and ``c_`` share: indexed with arrays, numbers and slices, they join them."""
+    """Base of ``r_`` and ``c_``: indexed with arrays, numbers and slices, they join them."""
 
     def __init__(self, name: str, axis: int, ndmin: int, first: int):
         self._name = name

@@ -146,7 +146,7 @@ def _fixed(index) -> tuple | None:
 
 @lru_cache(maxsize=8192)
 def _steps(shape: tuple[int, ...], key: tuple, checked: bool) -> tuple:
-    """What to do to an array of a shape for a known index: primitives with their parameters.
+    """How to index an array of a shape with a known index: primitives with their parameters.
 
     If ``checked``, a position out of bounds is an error.
     """

@@ -143,7 +143,7 @@ def floor_divide(x1, x2, /):
 
 @library_jit
 def remainder(x1, x2, /):
-    """What ``x1 // x2`` leaves, with the sign of ``x2``: ``x1 % x2``.
+    """The remainder of ``x1 // x2``, with the sign of ``x2``: ``x1 % x2``.
 
     Of an integer divided by zero it is 0, of a float NaN.
 
@@ -161,7 +161,7 @@ def remainder(x1, x2, /):
 
 @library_jit
 def fmod(x1, x2, /):
-    """What the quotient rounded towards zero leaves, with the sign of ``x1``.
+    """The remainder of the quotient rounded towards zero, with the sign of ``x1``.
 
     >>> jnp.fmod(jnp.array([-7, 7]), 3)
     Array([-1,  1], dtype=int32)

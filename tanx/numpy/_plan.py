@@ -23,7 +23,7 @@ __all__ = ["NEW", "Form", "Plan", "index_array", "index_dtype", "plan_of"]
 
 
 class Form(NamedTuple):
-    """What is static about an item of an index.
+    """The static facts about an item of an index.
 
     A ``"window"`` is a run of elements, and its value is where it starts; a ``"stride"`` has its
     positions as value, and they make a dimension of their own; an ``"index"`` is one position or
@@ -49,7 +49,7 @@ class Part(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What an index does to arrays of one shape."""
+    """The effect of an index on arrays of one shape."""
 
     shape: tuple[int, ...]  # of the result
     new: tuple[int, ...]  # dimensions of the result that are new

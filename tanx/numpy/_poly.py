@@ -195,7 +195,7 @@ def polyint(p, m=1, k=None):
 
 
 def _divisors(count: int, m: int, dtype):
-    """What the coefficients of an integral were multiplied by when it is differentiated back."""
+    """The factors of an integral's coefficients, which differentiating it divides out."""
     powers = lax.iota(dtype, count)
     steps = expand_dims(powers, 0) - expand_dims(lax.iota(dtype, m), 1)
     return lax.rev(prod(lax.max(convert(1, dtype), steps), 0), (0,))

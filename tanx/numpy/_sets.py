@@ -124,7 +124,7 @@ def _result_size(function: str, x, mask, size) -> int:
 
 
 class UniqueAll(NamedTuple):
-    """What :func:`unique_all` gives."""
+    """The result of :func:`unique_all`."""
 
     values: Any
     indices: Any
@@ -133,14 +133,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What :func:`unique_counts` gives."""
+    """The result of :func:`unique_counts`."""
 
     values: Any
     counts: Any
 
 
 class UniqueInverse(NamedTuple):
-    """What :func:`unique_inverse` gives."""
+    """The result of :func:`unique_inverse`."""
 
     values: Any
     inverse_indices: Any

@@ -115,7 +115,7 @@ def _logarithm_of_sum(name: str, raised, unit: float):
         return lax.complex(lax.real(whole), _wrapped(lax.imag(whole), math.pi * unit))
 
     def share(x, out):
-        """How much of the sum comes from ``x``; all of an infinite one, as JAX has it."""
+        """The share of ``x`` in the sum; all of an infinite one, as in JAX."""
         finite = (lax.select(lax.eq(z, like(z, np.inf)), lax.full_like(z, 0), z) for z in (x, out))
         return raised(lax.sub(*finite))
 

@@ -42,7 +42,7 @@ def _transform(x, kind, lengths):
 
 
 def _scale(function: str, kind, norm, count: int) -> float:
-    """What a norm multiplies the result of a transform with."""
+    """The factor by which a norm multiplies the result of a transform."""
     if norm not in _OPPOSITE:
         raise ValueError(explain(f"tanx.numpy.fft.{function}",
                                  'norm must be "backward", "ortho" or "forward".',

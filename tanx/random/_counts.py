@@ -310,7 +310,7 @@ _STIRLING = (0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079
 
 
 def _stirling(k):
-    """What Stirling's formula lacks; past the table it hardly changes, and differences count."""
+    """The error of Stirling's formula; past the table it hardly changes, and differences count."""
     held = lax.clamp(k.dtype.type(0), k, k.dtype.type(9))
     square = (held + 1) * (held + 1)
     series = (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (held + 1)

@@ -93,7 +93,7 @@ _TRANSFORMS = {1: _dct1, 2: _dct2, 3: _dct3, 4: _dct4}
 
 
 def _weights(type: int, n: int) -> tuple[Any, Any]:
-    """What an orthogonal transform multiplies elements with, before and after; None for ones."""
+    """The factors of an orthogonal transform, before and after; None for ones."""
     ends = np.ones(n)
     if type == 1:
         ends[[0, -1]] = sqrt(2)

@@ -4,7 +4,7 @@ __all__ = ["State", "global_state"]
 
 
 class State:
-    """What a process knows of the others: there are none yet."""
+    """The other processes that a process knows: there are none yet."""
 
     client = None
     service = None

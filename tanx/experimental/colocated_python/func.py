@@ -31,7 +31,7 @@ def colocated_cpu_devices(devices_or_mesh):
 
 
 class _Specialization(NamedTuple):
-    """What a caller has stated of a function."""
+    """The facts that a caller has stated of a function."""
 
     in_specs: Any = None  # of the positional and the keyword arguments
     out_specs_fn: Callable | None = None

@@ -1,4 +1,4 @@
-"""What sparse arrays of all formats share."""
+"""The common part of sparse arrays of all formats."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ __all__ = [
 
 
 class SparseInfo(NamedTuple):
-    """What is known of a sparse array besides what it stores."""
+    """The facts about a sparse array besides what it stores."""
 
     shape: tuple[int, ...]
     indices_sorted: bool = False
@@ -49,7 +49,7 @@ class SparseInfo(NamedTuple):
 
 
 class COOInfo(NamedTuple):
-    """What is known of a matrix of entries besides what it stores."""
+    """The facts about a matrix of entries besides what it stores."""
 
     shape: tuple[int, ...]
     rows_sorted: bool = False

@@ -19,7 +19,7 @@ def row_numbers(indptr, nse: int):
 
 
 def pointers(rows, count: int):
-    """Where the stretch of each row begins, of rows in order; padding is behind the last."""
+    """Where the range of each row begins, of rows in order; padding comes after the last."""
     ends = jnp.zeros(count + 1, rows.dtype).at[rows + 1].add(1, mode="drop")
     return jnp.cumsum(ends).astype(rows.dtype)
 

@@ -19,7 +19,8 @@ __all__ = ["COO", "coo_fromdense", "coo_matmat", "coo_matvec", "coo_todense"]
 
 
 class Matrix(JAXSparse):
-    """What matrices without batch dimensions share: products, and what they leave to BCOO."""
+    """The common part of matrices without batch dimensions: products, and what BCOO does for
+    them."""
 
     def to_bcoo(self) -> BCOO:
         raise NotImplementedError(f"{type(self).__name__}.to_bcoo")

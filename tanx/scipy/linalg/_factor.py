@@ -32,7 +32,7 @@ def cholesky(a, lower: bool = False, overwrite_a: bool = False, check_finite: bo
 
 
 def cho_factor(a, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True):
-    """What :func:`cho_solve` takes: the factor of :func:`cholesky`, and ``lower``.
+    """The argument of :func:`cho_solve`: the factor of :func:`cholesky`, and ``lower``.
 
     >>> c, lower = tanx.scipy.linalg.cho_factor(jnp.array([[4., 2.], [2., 5.]]))
     >>> tanx.scipy.linalg.cho_solve((c, lower), jnp.array([8., 12.]))
@@ -48,7 +48,7 @@ def _cholesky(a, lower: bool):
 
 
 def lu_factor(a, overwrite_a: bool = False, check_finite: bool = True):
-    """What :func:`lu_solve` takes: both triangular factors in one matrix, and the pivots.
+    """The argument of :func:`lu_solve`: both triangular factors in one matrix, and the pivots.
 
     Row ``i`` was exchanged with row ``pivots[i]``, in turn.
 

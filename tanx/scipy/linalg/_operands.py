@@ -1,4 +1,4 @@
-"""What the files of this room share: operands that are matrices, errors, small products."""
+"""Helpers of this room: operands that are matrices, errors, small products."""
 
 from __future__ import annotations
 

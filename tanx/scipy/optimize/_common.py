@@ -1,4 +1,4 @@
-"""What the files of this room share: errors and operands."""
+"""Helpers of this room: errors and operands."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ __all__ = ["LeastSquaresResult", "least_squares"]
 
 
 class LeastSquaresResult(NamedTuple):
-    """What :func:`least_squares` found; a tree of arrays.
+    """The result of :func:`least_squares`; a tree of arrays.
 
     Attributes:
         x: the solution.

@@ -17,7 +17,7 @@ __all__ = ["OptimizeResults", "minimize"]
 
 
 class OptimizeResults(NamedTuple):
-    """What :func:`minimize` found; a tree of arrays.
+    """The result of :func:`minimize`; a tree of arrays.
 
     Attributes:
         x: the last point.

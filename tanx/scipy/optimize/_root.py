@@ -20,7 +20,7 @@ __all__ = ["RootSolution", "root"]
 
 
 class RootSolution(NamedTuple):
-    """What :func:`root` found; a tree of arrays.
+    """The result of :func:`root`; a tree of arrays.
 
     Attributes:
         x: the root, or the last point tried; like ``x0``.

@@ -17,7 +17,7 @@ __all__ = ["RootResults", "root_scalar"]
 
 
 class RootResults(NamedTuple):
-    """What :func:`root_scalar` found; a tree of arrays.
+    """The result of :func:`root_scalar`; a tree of arrays.
 
     Attributes:
         root: the root, or the last number tried; NaN where a bracket had ends of one sign.

@@ -25,7 +25,7 @@ __all__ = ["csd", "istft", "stft", "welch"]
 
 
 class Segments(NamedTuple):
-    """How a signal is cut: sizes of a segment, of what two share, and of the transform of one."""
+    """How a signal is cut: sizes of a segment, of the overlap, and of the transform of one."""
 
     window: Any
     size: int
@@ -74,7 +74,7 @@ def _transformed(name: str, nfft, size: int) -> int:
 
 
 def _trend(function: str, detrend, axis: int) -> Callable | None:
-    """What removes the trend from segments, which are along the last axis."""
+    """The function that removes the trend from segments, which are along the last axis."""
     if detrend is False:
         return None
     if detrend == "constant":

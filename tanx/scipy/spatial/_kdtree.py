@@ -215,7 +215,7 @@ def _still(x, radius, eps) -> tuple:
 
 
 def _bound(radius, p: float):
-    """What powers of distances are compared with; nothing is within a negative radius."""
+    """The bounds for powers of distances; nothing is within a negative radius."""
     return jnp.where(radius < 0, -1, radius if p in (1, np.inf) else radius ** p)
 
 

@@ -43,7 +43,7 @@ def nearest(tree: Tree, x, k: int, p: float, bound, stretch):
 
 
 def _each(try_point: Callable) -> Callable:
-    """What :func:`walk` does at a leaf: try one point after the other."""
+    """The work of :func:`walk` at a leaf: try one point after the other."""
     return lambda start, stop, state: lax.fori_loop(start, stop, try_point, state)
 
 

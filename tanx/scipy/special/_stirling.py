@@ -98,7 +98,7 @@ def sign_of_gamma(x):
 
 
 def stirling_rest(x):
-    """What Stirling's formula ``(x - 1/2) log(x) - x + log(2π)/2`` leaves of the logarithm."""
+    """The error of Stirling's formula ``(x - 1/2) log(x) - x + log(2π)/2`` for the logarithm."""
     inverse = 1 / x
     return inverse * piecewise(STIRLING_LOG, inverse * inverse)
 

@@ -196,7 +196,7 @@ def _normalised(dataset, weights):
 
 
 def _factor(estimate: gaussian_kde, bw_method):
-    """What the deviations of the data are multiplied with."""
+    """The factor of the deviations of the data."""
     neff, d = estimate.neff, estimate.d
     if bw_method is None or isinstance(bw_method, str) and bw_method == "scott":
         return neff ** (-1 / (d + 4))

@@ -1,4 +1,4 @@
-"""What distributions share: operands of one dtype, and logarithms at the borders of supports."""
+"""Helpers of distributions: operands of one dtype, and logarithms at the borders of supports."""
 
 from __future__ import annotations
 
