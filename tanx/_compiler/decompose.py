@@ -224,7 +224,7 @@ def _repeated(write: _Writer, eqn: JaxprEqn, window: Window) -> Atom | None:
         shape[d:d + 2] = [n * size]
         x = write.apply(eqn, reshape_p, x, new_sizes=tuple(shape), dimensions=None, sharding=None)
         first, count = size - 1 - low, eqn.outvars[0].aval.shape[d]
-        if count != n * size:
+        if first or count != n * size:
             ends = [(0, 0, 0)] * len(shape)
             ends[d] = -first, first + count - n * size, 0
             zero = Literal(np.zeros((), x.aval.dtype), ShapedArray((), x.aval.dtype))

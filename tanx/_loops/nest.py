@@ -85,11 +85,12 @@ def index_tuple(array, index) -> tuple[Expr, ...]:
 
 class Prefetch(NamedTuple):
     """An access whose elements are prefetched: those that it accesses ``steps`` iterations of the
-    loop over ``along`` later."""
+    loop over ``along`` later. It is a load, or the store itself."""
 
     access: Load
     along: Index
     steps: int
+    is_store: bool = False
 
 
 @record(slots=True)

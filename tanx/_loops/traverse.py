@@ -234,7 +234,8 @@ def moved(prefetch: Prefetch, change: Callable[[Expr], Expr]) -> Prefetch:
     """The prefetch of an access whose index is changed, along the index that replaces its own."""
     access, along = prefetch.access, change(prefetch.along)
     return Prefetch(Load(access.buffer, tuple(map(change, access.index))),
-                    along if isinstance(along, Index) else prefetch.along, prefetch.steps)
+                    along if isinstance(along, Index) else prefetch.along, prefetch.steps,
+                    prefetch.is_store)
 
 
 def written(statements: Iterable[Statement]) -> dict[Buffer, None]:

@@ -271,12 +271,13 @@ def test_iterations_that_do_things_in_turn():
     program = element_program(lambda at, x: select(op("eq", at[1] % 3, 1), x[[at[0], at[1] // 3]],
                                                    const(7, np.float32)),
                               [x], np.empty((5, 301), np.float32))
-    first, rest = by_residues(program.statements[0])
+    first, rest = by_residues(program.statements[0], worth=32)
     assert [i.extent for i in first.indices] == [5, 100] and len(first.body) == 3
     assert [isinstance(store.value, Load) for store in first.body] == [False, True, False]
     assert [i.extent for i in rest.indices] == [5, 1]
+    assert by_residues(program.statements[0], worth=302) == [program.statements[0]]
     other = element_program(lambda at, x: x[[at[0], at[1] // 3]], [x], x)
-    assert by_residues(other.statements[0]) == [other.statements[0]]
+    assert by_residues(other.statements[0], worth=32) == [other.statements[0]]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", "complex64"])
@@ -340,7 +341,7 @@ def test_reductions_in_lanes_within_tiles():
 @pytest.mark.parametrize("shape, window, padding", [
     ((2, 6, 8, 5), (1, 2, 2, 1), "VALID"), ((2, 7, 9, 5), (1, 2, 3, 1), "VALID"),
     ((2, 7, 9, 5), (1, 2, 3, 1), "SAME"), ((2, 3, 8, 11), (1, 1, 2, 4), "SAME"),
-    ((33,), (4,), "VALID"),
+    ((33,), (4,), "VALID"), ((3,), (3,), ((1, 1),)), ((2, 8), (1, 4), ((0, 0), (2, 3))),
 ])
 def test_sums_that_repeat_elements(dtype, shape, window, padding):
     """Gradients of windows side by side, written without zeros between elements."""

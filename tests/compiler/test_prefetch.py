@@ -7,6 +7,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._compiler.machine import Machine, as_host, host
+from tests.compiler.agreement import check_function
 from tests.compiler.programs import settings
 
 FAR = {"access.far": 0, "access.scattered": 0, "access.ahead": 64, "access.foreseen": 1 << 14}
@@ -68,3 +69,15 @@ def test_results_are_the_same(name, shape):
             assert result.dtype == wanted.dtype and not result.weak_type
             np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=1e-5)
     assert host().tuning.access.far == 1 << 22
+
+
+def test_elements_that_are_loaded_and_stored():
+    """The load is prefetched in lanes; the store at the same place is not."""
+    def loss(p):
+        return lax.scan(lambda c, r: (jnp.sin(c) * r, c), p[0], p)[1].sum()
+
+    twice = tanx.vmap(tanx.grad(lambda p: tanx.grad(loss)(p).sum()))
+    with settings(FAR):
+        x = np.random.default_rng(0).normal(size=(2, 8, 8, 8)).astype("float32")
+        assert "prefetch" in tanx.jit(twice).lower(x).as_text("schedule")
+        check_function(twice, x)

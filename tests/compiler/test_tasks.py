@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tanx
+import tanx.numpy as jnp
 from tanx import lax
 from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build
@@ -22,7 +23,9 @@ from tanx._loops.nest import (
     Store,
 )
 from tanx._loops.tiles import Tiled
+from tests.compiler.agreement import check_function
 from tests.compiler.compiled import run
+from tests.compiler.programs import settings
 
 
 def tasks(function, *shapes):
@@ -117,3 +120,15 @@ def test_products_have_tasks_for_all_cores(shapes, least):
         assert all(least <= t.tasks for t in tilings if cores == 16)
         results += run(module.program, *arrays)
     np.testing.assert_array_equal(*results)
+
+
+def test_factors_of_an_element_are_not_multiplied_first():
+    """They overflow, and zero times infinity is no number."""
+    places = np.zeros(4000, np.int32)
+    times = tanx.jit(lambda x: x.at[places].multiply(2.0))
+    with settings({"tasks.grain": 1e-9, "tasks.enough": 2, "tasks.many_each": 1}):
+        for _ in range(4):
+            np.testing.assert_array_equal(times(jnp.zeros(3)), np.zeros(3))
+            np.testing.assert_array_equal(times(jnp.ones(3)), [np.inf, 1, 1])
+        check_function(lambda x, y: x.at[places].multiply(y), np.ones(3, np.int32),
+                       np.arange(1, 4001, dtype=np.int32))

@@ -201,7 +201,7 @@ class _Prefetches:
                 self.analysis.is_safe(place) and self.analysis.length(place) < QUICK
                 for place in store.index):
             return []
-        return [Prefetch(access, loop.covers[-1], self.tuning.steps)]
+        return [Prefetch(access, loop.covers[-1], self.tuning.steps, is_store=True)]
 
     # -- loads -------------------------------------------------------------------------------------
 

@@ -537,7 +537,8 @@ def _of_row(scan: Scan, start: Expr, length: int, tuning: TaskTuning) -> Expr:
 def _meeting(nest: Nest) -> Store | None:
     """The store that combines values from several iterations, if copies may be combined first.
 
-    Sums of narrow floats depend too much on their order for that.
+    Sums of narrow floats depend too much on their order for that; and the factors of an element may
+    overflow by themselves.
     """
     store = nest.body[0]
     if len(nest.body) > 1 or not isinstance(store, Store) or not store.combine or any(
@@ -545,7 +546,7 @@ def _meeting(nest: Nest) -> Store | None:
         return None
     kind = kind_of(store.buffer.dtype)
     return store if kind in "biu" or store.buffer.dtype.itemsize >= 4 and (
-        kind == "f" or store.combine in ("add", "mul")) else None
+        store.combine == "add" or kind == "f" and store.combine != "mul") else None
 
 
 # -- finer statements ------------------------------------------------------------------------------

@@ -136,7 +136,7 @@ class Nests:
         to this one.
         """
         found = [p for store in body if isinstance(store, Store) for p in store.prefetched
-                 if p.along in loop.covers and p.access is Load(store.buffer, store.index)]
+                 if p.is_store and p.along in loop.covers]
         if not found:
             return
         later = inner.within((*loop.covers, loop.index), inner.writes)

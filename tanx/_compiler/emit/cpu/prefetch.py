@@ -31,7 +31,7 @@ class Prefetch:
              change: Callable[[Expr], Expr] | None = None) -> None:
         """Plan the prefetches of the schedule for some statements, whose expressions are
         changed."""
-        found = [p for s in body if isinstance(s, Store) for p in s.prefetched]
+        found = [p for s in body if isinstance(s, Store) for p in s.prefetched if not p.is_store]
         if change is not None:
             found = [moved(p, change) for p in found]
         self.planned = {p.access: p for p in found}
