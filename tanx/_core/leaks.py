@@ -42,7 +42,7 @@ def _tracers(trace: Trace) -> list[Tracer]:
 
 
 def _holder(tracer: Tracer, ours: list) -> str:
-    """What keeps a tracer alive, in the user's words."""
+    """The references that keep a tracer alive, in the user's terms."""
     for referrer in gc.get_referrers(tracer):
         if referrer is ours or isinstance(referrer, types.FrameType):
             continue

@@ -1,4 +1,4 @@
-"""What a tracer of a high type answers: see :mod:`tanx._core.high`."""
+"""Methods of a tracer of a high type: see :mod:`tanx._core.high`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What arrays and tracers both answer: operators, methods and properties of ``Array``.
+"""Attributes of both arrays and tracers: operators, methods and properties of ``Array``.
 
 Their code is in ``tanx.numpy``, which is far above; it is installed through the hook
 ``install_at_first_use``, which ``tanx/__init__`` calls. Importing tanx does not load that code: the

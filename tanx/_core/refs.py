@@ -204,7 +204,7 @@ class Accessible:
 
 
 class _At:
-    """What ``ref.at`` is."""
+    """The type of ``ref.at``."""
 
     __slots__ = ("ref",)
 

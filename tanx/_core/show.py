@@ -289,7 +289,7 @@ class Printer:
         return self.names[atom]
 
     def remarks(self, eqn: JaxprEqn) -> tuple[str, ...]:
-        """Where the equation comes from, as far as asked for."""
+        """Where the equation comes from, as far as the options request it."""
         source, options = eqn.source_info, self.options
         scopes = "/".join(source.scopes) if source else ""
         return ((str(source or ""),) if options.source_info else ()) + (

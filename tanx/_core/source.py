@@ -1,4 +1,4 @@
-"""Where in the user's code a thing happened.
+"""Places in the user's code.
 
 A frame belongs to the user when its file lies outside the package. Looking costs about a
 microsecond, so staging records it for each equation; eager execution never looks.

@@ -104,7 +104,7 @@ _STEPS, _SUMS = 1 << 18, 12
 
 @cache
 def limits() -> Limits:
-    """What this machine does at best: products and sums in registers, bytes of a plain copy.
+    """The best performance of this machine: products and sums in registers, bytes of a plain copy.
 
     Measured once a process, in about 0.2 s, with all threads that compiled code uses.
     """

@@ -105,7 +105,7 @@ def _kernel(facts: Facts, number: int, kernel: Kernel, longest: float) -> str:
 
 
 def _details(facts: Facts, kernel: Kernel) -> str:
-    """What a kernel is made of: its lines, its equations, its loops."""
+    """The details of a kernel: its lines, its equations, its loops."""
     words = [f"At least {seconds(kernel.least_seconds)} by {kernel.bound}: "
              f"{size(kernel.bytes_read)} read, {size(kernel.bytes_written)} written, "
              f"{amount(kernel.flops)} operations"

@@ -1,1 +1,1 @@
-"""What libraries build on: primitives of their own, the books of rules, tools for jaxprs."""
+"""What libraries build on: their own primitives, tables of rules, tools for jaxprs."""

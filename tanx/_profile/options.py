@@ -15,7 +15,7 @@ _DEFAULTS: dict[str, Any] = {
 
 
 class ProfileOptions:
-    """What a profile is to hold; attributes are checked when they are set.
+    """What a profile contains; attributes are checked when they are set.
 
     ``host_tracer_level`` is 0 for nothing, 1 for annotations, 2 for all that tanx does.
     ``python_tracer_level`` of 1 records calls of Python functions, which takes time: so it is 0

@@ -35,7 +35,7 @@ class PythonCalls:
         self.starts.clear()
 
     def happened(self, frame: FrameType, event: str, _: Any) -> None:
-        """What Python calls at the beginning and the end of each call."""
+        """The hook that Python calls at the beginning and the end of each call."""
         if event not in ("call", "return"):
             return
         code = frame.f_code

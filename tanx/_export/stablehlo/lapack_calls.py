@@ -208,7 +208,7 @@ def _qr(block: Block, outs: Sequence[Type], x: Value, *, pivoting, full_matrices
 
 
 def _with_signs(columns, count: int):
-    """What the first columns are multiplied with: the sign of their first element not small."""
+    """The factors of the first columns: the sign of their first element that is not small."""
     rank = columns.ndim
     columns = slice_in_dim(columns, 0, count, axis=rank - 1)
     sizes = abs(columns)

@@ -58,7 +58,7 @@ class Foreign(Primitive):
     transpose = never("what a foreign function computes is not known to be linear")
 
     def description(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """What the runtime has to know of a use, as plain data; see ``_runtime/foreign.py``."""
+        """What the runtime must know of a use, as plain data; see ``_runtime/foreign.py``."""
         raise NotImplementedError(f"{type(self).__name__}.description")
 
     def written(self, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -48,7 +48,7 @@ _functions: dict[int, Any] = {}
 
 
 def _address(public: str, capsule: Any) -> int:
-    """What a capsule points to."""
+    """The target of a capsule."""
     if not isinstance(capsule, _capsule_type):
         raise JaxRuntimeError(explain(
             public, "INVALID_ARGUMENT: a pointer must come in a capsule.",

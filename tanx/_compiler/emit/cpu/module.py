@@ -106,7 +106,7 @@ def exchangeable(text: str) -> str:
 
 
 class _Module:
-    """What the functions of a module share."""
+    """State that the functions of a module share."""
 
     def __init__(self, machine: Machine):
         self.machine = machine
