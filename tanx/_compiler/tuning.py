@@ -427,7 +427,7 @@ class ScanTuning(NamedTuple):
 
 
 class FoldTuning(NamedTuple):
-    """``schedule/folds.py`` and ``emit/fold_steps.py``: loops that carry values."""
+    """``schedule/folds.py``: loops that carry values."""
 
     # Steps, and instructions in all, up to which a loop is written out.
     unrolled: int = 8

@@ -183,6 +183,8 @@ def _check_fold(fold: Fold, where: Statement) -> None:
     kinds = [k for k in fold.kinds if isinstance(k, (Vector, Unrolled))]
     if len(fold.kinds) not in (0, len(fold.indices)) or fold.kinds[-1:] == (JOINED,):
         fail("each index of a fold has a kind, or none has.", where)
+    if fold.stretch and (fold.reducer != "add" or fold.stretch < 2):
+        fail("only sums have partial sums.", where)
     vectors = [k for k in kinds if isinstance(k, Vector)]
     if len(vectors) > 1 or vectors and fold.combine is None:
         fail("one loop of a reduction may run in lanes.", where)

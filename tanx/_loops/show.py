@@ -278,6 +278,8 @@ class _Printer:
         self.frames.append(_Frame((*fold.indices, *fold.states)))
         plain = [kind if kind != SEQUENTIAL else "" for kind in fold.kinds]
         head = self.loops(fold.indices, plain or [""] * len(fold.indices))
+        if fold.stretch:
+            head += f" in partial sums of {fold.stretch}"
         if fold.reducer:
             if not _is_identity(fold):
                 head += f" from {init[0]}"

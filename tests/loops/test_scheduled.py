@@ -28,9 +28,9 @@ def scheduled(kinds, body=PLAIN, indices=(I6, J), form=Nest, outputs=(OUT,), **f
     return Program((X,), outputs, (), (form(indices, kinds, body, **fields),))
 
 
-def row_sum(*kinds, combine="add"):
-    state = State("s", np.float32)
-    return Pick(Fold((K,), (const(0, "float32"),), (state,), (X[[I6, K]],), combine, kinds), 0)
+def row_sum(*kinds, combine="add", stretch=0):
+    start, state = const(0, "float32"), State("s", np.float32)
+    return Pick(Fold((K,), (start,), (state,), (X[[I6, K]],), combine, kinds, stretch), 0)
 
 
 def transposed(lanes=4, **fields):
@@ -69,6 +69,11 @@ def test_folds_print_their_kinds():
     body = (Store(SUMS, (I6,), row_sum(Vector(4, (1,)))),)
     assert "add(k in 10 vector(4, 1): x[i, k])" in show(
         scheduled((PARALLEL,), body, (I6,), outputs=(SUMS,)))
+    body = (Store(SUMS, (I6,), row_sum(stretch=4)),)
+    program = scheduled((PARALLEL,), body, (I6,), outputs=(SUMS,))
+    assert "add(k in 10 in partial sums of 4: x[i, k])" in show(program)
+    check_schedule(program)
+    np.testing.assert_allclose(interpret.run(program, DATA)[0], DATA.sum(1), rtol=1e-6)
 
 
 @pytest.mark.parametrize("fields", [
@@ -121,6 +126,9 @@ WRONG = {
     "only loops in order are polled.": scheduled((PARALLEL, SEQUENTIAL), polled=(I6,)),
     "what is prefetched is used, some steps later.": scheduled((PARALLEL, PARALLEL), (
         Store(OUT, (I6, J), X[[I6, J]], prefetched=(Prefetch(X[[I6, 0]], I6, 2),)),)),
+    "only sums have partial sums.": scheduled(
+        (PARALLEL,), (Store(SUMS, (I6,), row_sum(combine="max", stretch=4)),), (I6,),
+        outputs=(SUMS,)),
     "a reduction has no more lanes than elements.": scheduled(
         (PARALLEL,), (Store(SUMS, (I6,), row_sum(Vector(16))),), (I6,), outputs=(SUMS,)),
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..._loops.expr import Fold, Index, Load, Op, State
-from ..._loops.instructions import identity, kind_of
+from ..._loops.instructions import identity
 from ..._loops.traverse import walk
 from ..schedule.folds import differing_states
 from ..schedule.lanes import Loop
@@ -32,7 +32,6 @@ class FoldSteps:
 
     def __init__(self, control: Control, expressions: Expressions):
         self.control, self.expressions, self.writer = control, expressions, control.writer
-        self.stretch: int = self.writer.machine.tuning.folds.stretch
 
     def step(self, fold: Fold, scope: Scope, states: Sequence[Scalar]) -> list[Scalar]:
         """The states after one step."""
@@ -95,7 +94,7 @@ class FoldSteps:
                   step: Step) -> list[Scalar]:
         """The steps of a loop of a fold. A long sum adds partial sums of some steps each, which
         keeps rounding errors small."""
-        dtype, done, found, length = fold.states[0].dtype, 0, list(states), self.stretch
+        dtype, done, found, length = fold.states[0].dtype, 0, list(states), fold.stretch
 
         def stretch(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
             base = inner.values[block.index] * length
@@ -104,7 +103,7 @@ class FoldSteps:
                                       base=base)
             return [combined("add", value, part, dtype) for value, part in zip(values, parts)]
 
-        if fold.reducer == "add" and kind_of(dtype) in "fc" and steps >= 2 * length:
+        if length and steps >= 2 * length:
             blocks = steps // length
             index = Index("block", blocks)
             block = Loop(index, (index,), False)

@@ -12,11 +12,12 @@ from math import prod
 from typing import NamedTuple
 
 from ..._loops.expr import FOLDS, Expr, Fold, Load, Node, Op, Pick, State, Variable, While
+from ..._loops.instructions import kind_of
 from ..._loops.loop_kinds import JOINED, SEQUENTIAL, Kind, Unrolled, Vector
 from ..._loops.nest import Store
 from ..._loops.traverse import children, walk
 from ..nest_tools import is_search
-from .lanes import Loop, Planner
+from .lanes import Loop, Planner, loops_of
 
 __all__ = ["Folds", "IDEMPOTENT", "differing_states"]
 
@@ -106,8 +107,17 @@ class Folds:
         inner = varying if alone else varying | differing_states(fold, varying)
         if lane is not None:
             inner = frozenset((*lane.covers, *fold.states))
+        kinds = self.kinds(fold, loops, lane)
         return Fold(fold.indices, init, fold.states, [self.changed(e, inner) for e in fold.body],
-                    fold.combine, self.kinds(fold, loops, lane))
+                    fold.combine, kinds, self.stretch(fold, kinds))
+
+    def stretch(self, fold: Fold, kinds: Sequence[Kind]) -> int:
+        """The steps of a partial sum; 0 if the loops of a sum are short, or it is exact."""
+        if fold.reducer != "add" or kind_of(fold.states[0].dtype) not in "fc":
+            return 0
+        steps = max((loop.extent // loop.width for loop in loops_of(fold.indices, kinds, False)),
+                    default=0)
+        return self.tuning.stretch if steps >= 2 * self.tuning.stretch else 0
 
     def kinds(self, fold: Fold, loops: Sequence[Loop], lane: Loop | None) -> list[Kind]:
         """The kinds of the loops of a fold; ``lane`` is the one that runs in lanes, if any."""

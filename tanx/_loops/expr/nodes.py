@@ -232,21 +232,23 @@ class Fold(Node):
     and its position, where NaN is best and of equals the first.
 
     ``kinds`` says how the loops run, one by one where it is empty (see ``loop_kinds.py``). A loop
-    in vectors runs inside of the others.
+    in vectors runs inside of the others. A sum with a ``stretch`` adds partial sums of so many
+    steps in each loop that has at least twice as many, which keeps rounding errors small.
     """
 
-    __slots__ = ("body", "combine", "indices", "init", "kinds", "states")
+    __slots__ = ("body", "combine", "indices", "init", "kinds", "states", "stretch")
     indices: tuple[Index, ...]
     init: tuple[Expr, ...]
     states: tuple[State, ...]
     body: tuple[Expr, ...]
     combine: str | None
     kinds: tuple[Kind, ...]
+    stretch: int
 
     def __new__(cls, indices, init, states, body, combine: str | None = None,
-                kinds: Iterable[Kind] = ()):
+                kinds: Iterable[Kind] = (), stretch: int = 0):
         fields = dict(indices=tuple(indices), init=tuple(init), states=tuple(states),
-                      body=tuple(body), combine=combine, kinds=tuple(kinds))
+                      body=tuple(body), combine=combine, kinds=tuple(kinds), stretch=stretch)
         return cls._make(tuple(fields.values()), **fields)
 
     def _free(self):
@@ -265,7 +267,8 @@ class Fold(Node):
                 states: Sequence[State]) -> Fold:
         """A fold like this one of other parts, which binds other variables."""
         split = len(self.init)
-        return Fold(indices, parts[:split], states, parts[split:], self.combine, self.kinds)
+        return Fold(indices, parts[:split], states, parts[split:], self.combine, self.kinds,
+                    self.stretch)
 
     @property
     def bound(self) -> frozenset[Variable]:
@@ -304,7 +307,7 @@ class While(Fold):
 
     def __new__(cls, init, states, condition: Expr, body, brief: bool = False):
         fields = dict(indices=(), init=tuple(init), states=tuple(states), body=tuple(body),
-                      combine=None, kinds=(), condition=condition, brief=brief)
+                      combine=None, kinds=(), stretch=0, condition=condition, brief=brief)
         return cls._make(tuple(fields.values()), **fields)
 
     def _holds(self):

@@ -1,4 +1,4 @@
-"""Which loops check whether the program should stop: the schedule says so, and code follows it."""
+"""Which loops check whether the program should stop, and which sums are cut: schedules say so."""
 
 from dataclasses import replace
 
@@ -61,3 +61,14 @@ def test_code_follows_the_schedule():
         y = function(x)
         np.testing.assert_array_equal(y, x * x)
         assert (y.shape, y.dtype, y.weak_type) == ((100,), np.float32, False)
+
+
+@pytest.mark.parametrize("dtype, size, partial", [
+    ("float32", 1 << 17, True), ("complex64", 1 << 17, True), ("float32", 1 << 10, False),
+    ("int32", 1 << 17, False)])
+def test_schedules_say_which_sums_have_partial_sums(dtype, size, partial):
+    """Long sums of floats do, which keeps errors small; integers are exact."""
+    machine = replace(host(), tuning=host().tuning.varied({"tasks.grain": 1.0}))
+    x = tanx.ShapeDtypeStruct((size,), dtype)
+    module = build(tanx.make_jaxpr(jnp.sum)(x), machine=machine)
+    assert ("in partial sums of 256" in show_plan(module.schedule)) is partial
