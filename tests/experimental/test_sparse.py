@@ -312,6 +312,24 @@ def test_systems():
     assert by_data.shape == args[0].shape
 
 
+@pytest.mark.parametrize("index", [
+    jnp.array([0, 2]), jnp.array([[0, 2], [1, 1]]), (slice(None), jnp.array([3, 0])),
+    (jnp.array([0, 2]), jnp.array([1, 3])), (slice(1, None), jnp.array([3, -1])),
+    (jnp.array([0, 2]), None), np.array([True, False, True])], ids=str)
+@pytest.mark.parametrize("layout", [{}, {"n_batch": 1}, {"n_dense": 1}], ids=str)
+def test_indices_that_are_arrays(index, layout):
+    x = jnp.arange(12.0).reshape(3, 4) % 5
+    matrix, want = BCOO.fromdense(x, **layout), np.asarray(x)[index]
+    for run in (lambda m: m[index], *[tanx.jit(lambda m: m[index])] * 4):
+        got = run(matrix)
+        assert isinstance(got, BCOO) and got.shape == want.shape and got.dtype == x.dtype
+        np.testing.assert_array_equal(got.todense(), want)
+    slopes = tanx.grad(lambda d: matrix.replaced(d)[index].todense().sum())(matrix.data)
+    counts = tanx.grad(lambda x: x[index].sum())(x)
+    np.testing.assert_array_equal(matrix.replaced(slopes).todense(), jnp.where(x != 0, counts, 0)
+                                  if layout != {"n_dense": 1} else counts)
+
+
 def test_greatest_eigenvalues():
     a = RNG.normal(size=(30, 30))
     a = jnp.asarray((a + a.T).astype(np.float32))
@@ -325,6 +343,11 @@ def test_greatest_eigenvalues():
 
 @pytest.mark.parametrize("call, error, words", [
     (lambda: BCOO((jnp.ones(3), jnp.ones((3, 2), int)), shape=(2,)), AssertionError, "nse"),
+    (lambda: BCOO((jnp.ones(3), jnp.ones((2, 1), int)), shape=(2,)), ValueError, "nse"),
+    (lambda: BCOO((jnp.ones(3), jnp.ones((3, 1))), shape=(2,)), AssertionError, "integers"),
+    (lambda: sparse.bcoo_transpose(BCOO.fromdense(X), permutation=(0, 0)), TypeError, "once"),
+    (lambda: sparse.bcoo_concatenate([BCOO.fromdense(X), BCOO.fromdense(X[:, :1])], dimension=0),
+     TypeError, "agree"),
     (lambda: sparsify(jnp.exp)(BCOO.fromdense(X)), NotImplementedError, "dense"),
     (lambda: BCOO.fromdense(X) == BCOO.fromdense(X), NotImplementedError, "dense"),
     (lambda: sparsify(lambda x: 1 / x)(BCOO.fromdense(X)), NotImplementedError, "zeros"),

@@ -57,10 +57,16 @@ class BCOO(JAXSparse):
         n_batch = indices.ndim - 2
         self._inner = shape[max(n_batch, 0):]
         if n_batch < 0 or not _fits(data, indices, shape):
-            raise AssertionError(explain(
+            columns = max(n_batch, 0) + indices.shape[-1] if indices.ndim else 0
+            kind = AssertionError if columns > len(shape) else ValueError  # as in JAX
+            raise kind(explain(
                 "tanx.experimental.sparse.BCOO",
                 "data must be batch + (nse,) + dense, and indices batch + (nse, n_sparse).",
                 f"shape:   {shape}", f"data:    {data.shape}", f"indices: {indices.shape}"))
+        if jnp.issubdtype(indices.dtype, np.inexact):
+            raise AssertionError(explain(
+                "tanx.experimental.sparse.BCOO", "indices must be integers.",
+                f"indices: {indices.aval}"))
         if n_batch and self.shape != shape:  # all of them are to be repeated
             self.indices = jnp.broadcast_to(indices, shape[:n_batch] + indices.shape[n_batch:])
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ..._api.batching import vmap
 from ...errors import explain
 from ._base import over_batch
 from ._bcoo import BCOO, in_range
@@ -49,7 +50,7 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     b, s = mat.n_batch, mat.n_batch + mat.n_sparse
     batch, sparse, dense = permutation[:b], permutation[b:s], permutation[s:]
     if sorted(permutation) != list(range(mat.ndim)):
-        raise ValueError(explain(_name("bcoo_transpose"), "must name each dimension once.",
+        raise TypeError(explain(_name("bcoo_transpose"), "must name each dimension once.",
                                  f"permutation: {permutation}", f"array: {mat}"))
     if not (set(batch) == set(range(b)) and set(sparse) == set(range(b, s))):
         raise NotImplementedError(explain(
@@ -373,23 +374,43 @@ def _window(mat: BCOO, starts: list, sizes: list[int], strides: list[int]) -> BC
 def bcoo_gather(operand: BCOO, start_indices, dimension_numbers, slice_sizes, *,
                 unique_indices=False, indices_are_sorted=False, mode=None,
                 fill_value=None) -> BCOO:
-    """One slice of a sparse array, as :func:`tanx.lax.gather` gives it.
+    """Slices of a sparse array, as :func:`tanx.lax.gather` gives them.
 
-    >>> from tanx.experimental.sparse import BCOO, sparsify
-    >>> sparsify(lambda x, i: x[i])(BCOO.fromdense(jnp.eye(3)), 1).todense()
-    Array([0., 1., 0.], dtype=float32)
+    Slices that would reach out of the array are moved into it, whatever the ``mode``. Several of
+    them are batches of the result, where their dimensions come first.
+
+    >>> from tanx.experimental.sparse import BCOO
+    >>> x = BCOO.fromdense(jnp.eye(3))
+    >>> x[jnp.array([1, 1])]
+    BCOO(float32[2, 3], nse=3, n_batch=1)
+    >>> x[:, jnp.array([0, 2])].todense()
+    Array([[1., 0.],
+           [0., 0.],
+           [0., 1.]], dtype=float32)
     """
     start_indices = jnp.asarray(start_indices)
-    if start_indices.ndim != 1 or dimension_numbers.operand_batching_dims:
+    if dimension_numbers.operand_batching_dims:
         raise NotImplementedError(explain(
-            _name("bcoo_gather"), "takes one slice of a sparse array at a time.",
-            f"start_indices: {start_indices.shape}",
-            hint="x.todense() can be indexed by arrays."))
-    starts: list = [0] * operand.ndim
-    for k, dim in enumerate(dimension_numbers.start_index_map):
-        starts[dim] = start_indices[k]
-    out = bcoo_dynamic_slice(operand, starts, slice_sizes)
-    return bcoo_squeeze(out, dimensions=dimension_numbers.collapsed_slice_dims)
+            _name("bcoo_gather"), "takes no batch dimensions of both operands.",
+            f"dimension_numbers: {dimension_numbers}",
+            hint="x.todense() can be indexed in any way."))
+
+    def one(place):
+        starts: list = [0] * operand.ndim
+        for k, dim in enumerate(dimension_numbers.start_index_map):
+            starts[dim] = place[k]
+        out = bcoo_dynamic_slice(operand, starts, slice_sizes)
+        return bcoo_squeeze(out, dimensions=dimension_numbers.collapsed_slice_dims)
+    lead = start_indices.ndim - 1
+    for _ in range(lead):
+        one = vmap(one)
+    out = one(start_indices)
+    offset = dimension_numbers.offset_dims
+    order = [*(d for d in range(out.ndim) if d not in offset), *offset]
+    if order == list(range(out.ndim)):
+        return out
+    return bcoo_transpose(bcoo_update_layout(out, n_batch=0, on_inefficient=None),
+                          permutation=tuple(order.index(d) for d in range(out.ndim)))
 
 
 def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
@@ -405,7 +426,8 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     dimension = int(dimension)
     shapes = {x.shape[:dimension] + x.shape[dimension + 1:] for x in operands}
     if len(shapes) != 1 or len({(x.n_batch, x.n_dense) for x in operands}) != 1:
-        raise ValueError(explain(
+        kind = TypeError if len(shapes) != 1 else ValueError
+        raise kind(explain(
             _name("bcoo_concatenate"), "arrays must agree in all but one dimension and in layout.",
             *(f"array: {x}" for x in operands)))
     b, s = first.n_batch, first.n_batch + first.n_sparse
