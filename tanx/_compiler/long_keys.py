@@ -27,6 +27,7 @@ from .._core.types import ShapedArray, typeof
 from .._ops.base import broadcast_in_dim, move_axis, reshape
 from .._ops.compare import eq, ne
 from .._ops.reduce import reduce_and, reduce_or
+from .._ops.slicing import index_in_dim
 from ..dtypes import KeyType
 
 __all__ = ["has_long_keys", "is_long", "on_words", "words_type"]
@@ -91,22 +92,22 @@ def _words(value: Any, aval: Any) -> Any:
 
 def _apply(eqn: JaxprEqn, args: list) -> list:
     primitive, types = eqn.primitive, [a.aval for a in eqn.invars]
+    outs = [v.aval for v in eqn.outvars]
     rule = _RULES.get(primitive.name)
-    if rule is not None and is_long(types[0] if primitive.name != "random_wrap"
-                                    else eqn.outvars[0].aval):
-        return [rule(eqn.outvars[0].aval, *args)]
+    if rule is not None and any(map(is_long, (*types, *outs))):
+        return [rule(outs[0], *args)]
     body = primitive.body(types, eqn.params)
     if body is not None:
         return _run(body.jaxpr, body.consts, args)
     params = {name: _in_params(value) for name, value in eqn.params.items()}
     dims = [aval.ndim if is_long(aval) else None for aval in types]
     if primitive.flow(eqn.params) is not None or all(d is None for d in dims):
-        outs = primitive.bind(*args, **params)
-        return list(outs) if primitive.multiple_results else [outs]
-    out, at = primitive.batch(args, dims, **params)
+        results = primitive.bind(*args, **params)
+        return list(results) if primitive.multiple_results else [results]
+    results, at = primitive.batch(args, dims, **params)
     if not primitive.multiple_results:
-        return [_last(out, at, eqn.outvars[0].aval)]
-    return [_last(y, d, v.aval) for y, d, v in zip(out, at, eqn.outvars, strict=True)]
+        return [_last(results, at, outs[0])]
+    return [_last(y, d, aval) for y, d, aval in zip(results, at, outs, strict=True)]
 
 
 def _in_params(value: Any) -> Any:
@@ -117,12 +118,12 @@ def _in_params(value: Any) -> Any:
 
 
 def _last(x: Any, dim: int | None, aval: Any) -> Any:
-    """A batched result with the words as its last dimension; what is not of keys as it is."""
+    """A batched result with the words as its last dimension; of other results, one of all alike."""
     if dim is None:
         return x
     if is_long(aval):
         return x if dim == aval.ndim else move_axis(x, dim, aval.ndim)
-    raise NotImplementedError(f"a result of {aval} that differs from word to word of a key")
+    return index_in_dim(x, 0, dim, keepdims=False)
 
 
 def _compared(compare, joint):

@@ -232,6 +232,15 @@ def test_keys_in_loops_and_branches(keys):
             np.testing.assert_array_equal(words(stored), words(keys)[[0, 3]])
 
 
+def test_keys_beside_what_is_sorted(keys):
+    order = jnp.array([2, 0, 3, 1])
+    compiled = tanx.jit(lambda n, k: lax.sort((n, k), num_keys=1))
+    for _ in range(4):
+        numbers, moved = compiled(order, keys)
+        assert numbers.tolist() == [0, 1, 2, 3]
+        np.testing.assert_array_equal(words(moved), words(keys)[[1, 3, 0, 2]])
+
+
 def test_donated_keys(keys):
     turn = tanx.jit(lambda k: k[::-1], donate_argnums=0)
     for _ in range(5):
