@@ -67,7 +67,8 @@ SUITES = {
     "flax": Suite(("tests",), checkout=True, sample=4),
     "dm-haiku": Suite(("haiku/_src",), sample=5),
     "lineax": Suite(("tests",), checkout=True, sample=20),
-    "optimistix": Suite(("tests",), checkout=True, sample=5),
+    # Its own options ask for pytest-benchmark.
+    "optimistix": Suite(("tests",), checkout=True, arguments=("-o", "addopts="), sample=5),
     "diffrax": Suite(("test",), checkout=True, sample=5),
     "numpyro": Suite(("test",), checkout=True, sample=20),
     "blackjax": Suite(("tests",), checkout=True, sample=5),
