@@ -37,12 +37,23 @@ def own_routine(name: str, args: tuple[Any, ...]) -> int | None:
         return None
     if name[1:] == "potrf" and args[0] != "U":
         return None
-    return routines()[name]
+    return routines(name[0])[name]
 
 
 @cache
-def routines() -> dict[str, int]:
-    """The addresses of our routines."""
+def routines(letter: str) -> dict[str, int]:
+    """The addresses of our routines; those for ``"s"`` or ``"d"`` are ready to be called.
+
+    The kernels of a dtype take 30 ms to make, and most programs need those of one.
+    """
+    made, kinds = _code()
+    _fill(kinds[letter], letter, made)
+    return made
+
+
+@cache
+def _code() -> tuple[dict[str, int], dict[str, np.ndarray]]:
+    """The addresses of all routines, and the kinds that they refer to, yet to be filled."""
     from . import factor_native, product_native
     from . import qr_native as reflect_native
 
@@ -51,14 +62,12 @@ def routines() -> dict[str, int]:
         return translate((product_native, factor_native, reflect_native), (
             "pack_panels", "product_task", "swap_rows", "reflect_task",
             *(letter + name for letter in "sd" for name in _ROUTINES)))
-    words = forever([np.zeros(17, np.int64) for _ in "sd"])
+    kinds = forever({letter: np.zeros(17, np.int64) for letter in "sd"})
     made = permanent("routines of our own", text, {
-        **pool_addresses(), "floats": words[0].ctypes.data,
-        "doubles": words[1].ctypes.data, **{name: host.address(name) for name in (
+        **pool_addresses(), "floats": kinds["s"].ctypes.data,
+        "doubles": kinds["d"].ctypes.data, **{name: host.address(name) for name in (
             "tanx_alloc", "tanx_free")}}, tidy=True)
-    for kind, letter in zip(words, "sd"):
-        _fill(kind, letter, made)
-    return made
+    return made, kinds
 
 
 def _fill(kind: np.ndarray, letter: str, made: dict[str, int]) -> None:
