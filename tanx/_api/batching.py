@@ -8,6 +8,7 @@ from typing import Any
 from .._base.traceback import boundary
 from .._core.explicit import divided_lanes, dividing
 from .._core.high import MappingSpec
+from .._core.linear import Zero
 from .._core.naming import leaf_names, name_of, wraps
 from .._core.refs import check_distinct, is_ref
 from .._core.types import NUMBERS, is_arraylike, typeof
@@ -18,8 +19,10 @@ from ..tree_util import (
     broadcast_prefix,
     keystr,
     prefix_errors,
+    register_pytree_node,
     tree_flatten,
     tree_flatten_with_path,
+    tree_map,
     tree_structure,
     tree_unflatten,
 )
@@ -69,6 +72,10 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
         if mapped_types:
             _refuse_mapped_types(args, kwargs)
         leaves, in_tree = tree_flatten((args, kwargs))
+        if any(type(x) is Zero for x in leaves):  # a rule of a library maps its tangents
+            hidden = vmap(lambda *a, **k: _hidden(fun(*_shown(a), **_shown(k))), in_axes, out_axes,
+                          axis_name, axis_size, spmd_axis_name, sum_match)
+            return _shown(hidden(*_hidden(args), **_hidden(kwargs)))
         axes = axes_of("tanx.vmap", "in_axes", in_axes, args) + [0] * (
             len(leaves) - tree_structure(args).num_leaves)
         # What is not mapped may be anything, such as dtypes and strings; numbers stay numbers.
@@ -100,6 +107,25 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
             return tree_unflatten(out_tree, [
                 _placed(x, d, size, place) for x, d, place in zip(outs, out_dims, places)])
     return mapped
+
+
+class _HiddenZero:
+    """A tangent known to be zero, as a part of a pytree without leaves."""
+
+    def __init__(self, zero: Zero):
+        self.zero = zero
+
+
+register_pytree_node(_HiddenZero, lambda x: ((), x.zero), lambda zero, _: _HiddenZero(zero))
+
+
+def _hidden(tree):
+    return tree_map(lambda x: _HiddenZero(x) if type(x) is Zero else x, tree)
+
+
+def _shown(tree):
+    return tree_map(lambda x: x.zero if type(x) is _HiddenZero else x, tree,
+                    is_leaf=lambda x: type(x) is _HiddenZero)
 
 
 def _from_front(axis, x):

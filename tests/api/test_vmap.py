@@ -8,6 +8,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
+from tanx.interpreters import ad
 
 M = np.arange(6, dtype=np.int32).reshape(2, 3)
 
@@ -197,3 +198,11 @@ def test_axes_that_are_no_prefix():
 def test_name_and_signature():
     assert tanx.vmap(f).__name__ == "f"
     assert inspect.signature(tanx.vmap(f)) == inspect.signature(f)
+
+
+def test_zero_tangents_are_passed_on():
+    """Rules of libraries map their tangents, some of which are known to be zero."""
+    zero = ad.Zero(tanx.typeof(1.0))
+    mapped = tanx.vmap(lambda x, tangents: (x * 2, [tangents[0], x]), in_axes=(0, [None, None]))
+    double, (same, x) = mapped(jnp.arange(3.0), [zero, 1.0])
+    assert double.tolist() == [0, 2, 4] and x.tolist() == [0, 1, 2] and same is zero
