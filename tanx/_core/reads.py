@@ -464,7 +464,9 @@ def _code_behind(value: Any, seen: set[int]) -> Iterator[CodeType]:
     elif isinstance(value, functools.partial):
         parts = (value.func, *value.args, *value.keywords.values())
     elif is_ours(_file_of(type(value).__module__)):
-        parts = (_namespace(value) or {}).values()
+        slots = (name for cls in type(value).__mro__ for name in vars(cls).get("__slots__", ()))
+        parts = (*(_namespace(value) or {}).values(),
+                 *(getattr(value, name, None) for name in slots))
     for part in parts:
         yield from _code_behind(part, seen)
 
