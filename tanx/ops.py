@@ -53,7 +53,7 @@ def segment_sum(data, segment_ids, num_segments=None, indices_are_sorted=False,
         greatest number, which must then be known.
       indices_are_sorted: A promise that the numbers do not descend.
       unique_indices: A promise that no number comes twice.
-      bucket_size: Add up so many elements at a time, and then the parts, which rounds less.
+      bucket_size: How many elements are added at a time, before their sums are; it rounds less.
       mode: What happens to numbers out of range, as in ``x.at[]``.
       out_sharding: How the result is laid out over devices.
 

@@ -632,7 +632,7 @@ class _Layout:
         return prod(_extents(outer)) if all(i in factor.free for i in outer) else 0
 
     def panels(self, factor: Expr, along: Index, size: int) -> Expr:
-        """A factor in panels of so many adjacent rows or columns, term after term."""
+        """A factor in panels of ``size`` adjacent rows or columns, term after term."""
         outer, runs, term = self.product.outer_of(factor), self.product.runs, self.product.term
         count, places = -(-along.extent // size), min(size, along.extent)
         copy = self.names.buffer([*_extents(outer), count, *_extents((*runs, term)), size],

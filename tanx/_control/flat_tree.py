@@ -71,5 +71,5 @@ def pack(tree) -> FlatTree:
 
 
 def nones(n: int) -> FlatTree:
-    """A group of so many values, all None."""
+    """A group of ``n`` values, all None."""
     return FlatTree((FlatTree(None),) * n)

@@ -71,7 +71,7 @@ def map(f: Callable, xs, *, batch_size: int | None = None):
 
     As :func:`tanx.vmap` in what it computes, and as a loop in how: ``f`` runs on one slice after
     another, so that memory for its intermediate values is needed once. With ``batch_size``, it
-    runs on so many slices at once, vectorised.
+    runs on that many slices at once, vectorised.
 
     >>> map(lambda x: x ** 2, jnp.arange(4))
     Array([0, 1, 4, 9], dtype=int32)

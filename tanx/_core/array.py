@@ -50,7 +50,7 @@ class _ArrayType(type):
 
 
 NOT_SHOWN = 2**20
-"""Arrays of so many bytes print as their type, as in JAX; format shows elements of any array."""
+"""Bytes from which arrays print as their type, as in JAX; format shows elements of any array."""
 
 
 class Array(Operators, metaclass=_ArrayType):

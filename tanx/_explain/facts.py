@@ -123,7 +123,7 @@ class Limits:
     bandwidths: tuple[tuple[int, float], ...]  # up to so many bytes, bytes a second
 
     def bandwidth(self, nbytes: int) -> float:
-        """Bytes per second for a kernel that accesses so many bytes."""
+        """Bytes per second for a kernel that accesses ``nbytes``."""
         return next((rate for most, rate in self.bandwidths if nbytes <= most),
                     self.bandwidths[-1][1])
 

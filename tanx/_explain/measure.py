@@ -161,7 +161,7 @@ def _sums_text(kind: str, lanes: int) -> str:
 
 
 def _copy(nbytes: int, threads: int) -> Callable[[], Any]:
-    """A function that copies so many bytes, in several threads."""
+    """A function that copies ``nbytes``, in several threads."""
     arrays = target, source = np.ones(nbytes, np.uint8), np.ones(nbytes, np.uint8)
     to, since, each = target.ctypes.data, source.ctypes.data, nbytes // threads
     move = ctypes.memmove  # lets other threads run

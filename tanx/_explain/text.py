@@ -64,7 +64,7 @@ def _kernels(facts: Facts) -> Iterable[str]:
 
 
 def _cut(text: str, width: int) -> str:
-    """Text in so many columns."""
+    """Text cut to ``width`` columns."""
     return text.ljust(width) if len(text) <= width else f"{text[:width - 1]}…"
 
 

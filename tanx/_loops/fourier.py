@@ -124,7 +124,7 @@ class Way(NamedTuple):
 
 @cache
 def way(kind: str, length: int, inner: int, bytes: int) -> Way:
-    """How a call computes its transforms, of elements (parts of numbers) of so many bytes."""
+    """How a call computes its transforms, of elements (parts of numbers) of ``bytes`` bytes."""
     core = length // 2 if kind in ("rfft", "irfft") and not length % 2 else length
     cyclic = core if radices(core) else convolution_length(core)
     whole = core < length or kind in ("fft", "ifft")

@@ -84,7 +84,7 @@ _LONG = 2e9
 
 
 def takes_long(name: str, count: int, elements: int) -> bool:
-    """Whether a routine for so many matrices of so many elements must be interruptible."""
+    """Whether a routine for ``count`` matrices must be interruptible, each of ``elements``."""
     return count * _STEPS.get(name[1:], 1) * elements ** 1.5 >= _LONG
 
 

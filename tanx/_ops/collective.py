@@ -82,7 +82,7 @@ class AllReduce(Collective):
     accepts: frozenset[str] = ANY
     combine: str
     ufunc: np.ufunc
-    repeated: Callable  # the reduction of so many equal elements
+    repeated: Callable  # the reduction of a number of equal elements
 
     def infer(self, x, *, axes, axis_index_groups):
         if letter(x.dtype) not in self.accepts:

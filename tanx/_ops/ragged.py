@@ -213,7 +213,7 @@ def _type(x) -> ShapedArray:
 
 
 def _bounds(sizes: np.ndarray, lines: int) -> np.ndarray:
-    """Where groups begin and end, for each of so many lines."""
+    """Where groups begin and end, for each of ``lines`` lines."""
     ends = np.cumsum(sizes.reshape(-1, sizes.shape[-1]), 1, dtype=np.int64)
     ends = np.concatenate([np.zeros((len(ends), 1), np.int64), ends], 1)
     return np.broadcast_to(ends, (lines, ends.shape[1]))

@@ -138,7 +138,7 @@ def hand_out(block: int, bytes: int) -> None:
 
 
 def tanx_alloc(bytes: int) -> int:
-    """The address of so many bytes, a multiple of 64; 0 if there is no memory."""
+    """The address of a block, a multiple of 64; 0 if there is no memory."""
     if bytes < 0 or bytes > MOST:
         return 0
     lines = 0
@@ -246,7 +246,7 @@ def tanx_free(data: int) -> None:
 
 
 def tanx_trim(keep: int) -> None:
-    """Return free blocks to the system until at most so many bytes are kept."""
+    """Return free blocks to the system until at most ``keep`` bytes of them are left."""
     kind = CLASSES - 1
     while kind >= 0:
         acquire()

@@ -34,7 +34,7 @@ class Piece:
         self.size = size
 
     def finish(self, executable: int) -> None:
-        """Make so many bytes executable and read-only."""
+        """Make the first ``executable`` bytes executable and read-only."""
         if _libc().mprotect(self.base, executable, _EXECUTE):
             raise OSError(ctypes.get_errno(), "this system does not let memory be executed.")
         _flush_instructions()(self.base, self.base + executable)

@@ -162,7 +162,7 @@ def is_plain(facts: Any) -> bool:
 
 
 def write(key: str, facts: Any, data: bytes, seconds: float = 0.0) -> None:
-    """Store what took so many seconds to compute: plain facts, and data."""
+    """Store what took ``seconds`` to compute: plain facts, and data."""
     text = marshal.dumps(facts)
     content = b"".join((_LENGTH.pack(len(text)), text, data))
     if seconds >= persistent_cache_min_compile_time_secs.value and (

@@ -47,7 +47,7 @@ def _half(n: int) -> int:
 
 
 def narrowed(columns: int, rows: int, limit: int) -> int:
-    """How many columns LAPACK gets, of so many rows."""
+    """How many columns of ``rows`` elements LAPACK gets."""
     while columns > 1 and columns * rows >= limit:
         columns = columns // 2
     return columns

@@ -205,7 +205,7 @@ def retried(make: Callable[[], T]) -> T:
 
 
 def make_place(nbytes: int) -> None:
-    """Collect garbage if a block of so many bytes does not fit among those in use."""
+    """Collect garbage if a block of ``nbytes`` does not fit beside those in use."""
     counts = statistics()
     if counts["bytes_reserved"] - counts["bytes_cached"] + nbytes > counts["bytes_limit"]:
         gc.collect()

@@ -94,7 +94,7 @@ def available_memory(root: str = "/") -> int:
 
 
 def room_for(nbytes: int, kept: Callable[[], int] = lambda: 0) -> bool:
-    """Whether so many bytes fit; ``kept`` says how many are kept for new arrays."""
+    """Whether ``nbytes`` fit into memory; ``kept`` says how many are kept for new arrays."""
     if nbytes < HEAVY:
         return True
     if nbytes > memory_of_machine():

@@ -90,7 +90,7 @@ def leading_zeros(value: int) -> int:
 
 
 def stack(size: int) -> int:
-    """The address of so many bytes, aligned for any use, until the calling function returns."""
+    """The address of ``size`` bytes, aligned for any use, until the calling function returns."""
     raise NotImplementedError("native.stack: Python has no stack of bytes; translate the function.")
 
 

@@ -82,7 +82,7 @@ def tanx_enter(function: int, addresses: int) -> None:
 
 
 def tanx_no_room(size: int) -> None:
-    """Fail the program in this thread: there is no memory of so many bytes for a task."""
+    """Fail the program in this thread: there are no ``size`` bytes for a task."""
     place = stack(8)
     put(place, 0, size)
     tanx_enter(address_of.no_room, place)

@@ -243,7 +243,7 @@ def _block(x, number, axis: int = 1):
 
 
 def _joined(blocks, size: int):
-    """Blocks of queries, ``[blocks, B, BLOCK, ...]``, as one array of so many."""
+    """Blocks of queries, ``[blocks, B, BLOCK, ...]``, as one array of ``size`` queries."""
     whole = jnp.moveaxis(blocks, 0, 1)
     return whole.reshape(whole.shape[0], -1, *whole.shape[3:])[:, :size]
 

@@ -46,7 +46,7 @@ def array(object, dtype=None, *, copy=True, order="K", ndmin=0, device=None, out
 
     Lists may hold arrays and traced values; they are stacked. Without ``dtype``, the elements
     promote to a common one, and a single Python number gives a weakly typed array. ``ndmin`` adds
-    leading dimensions until there are so many. ``order`` is there for NumPy's sake and must be
+    leading dimensions until there are that many. ``order`` is there for NumPy's sake and must be
     ``"K"``: elements have no order in memory that users could see.
 
     >>> jnp.array([[1, 2], [3, 4.5]])

@@ -124,7 +124,7 @@ def unpackbits(a, axis=None, count=None, bitorder="big"):
     """The bits of bytes along ``axis``, an element each.
 
     ``count`` is how many there are, zeros being added where that is more than there were; where it
-    is negative, so many are left out. ``bitorder`` is that of :func:`packbits`.
+    is negative, that many are left out. ``bitorder`` is that of :func:`packbits`.
 
     >>> jnp.unpackbits(jnp.array([5], dtype="uint8"))
     Array([0, 0, 0, 0, 0, 1, 0, 1], dtype=uint8)

@@ -143,7 +143,7 @@ def _slice(array, axis: int, start: int, stop: int):
 
 
 def _ends(array, axis: int, sizes: tuple[int, int]) -> list:
-    """The first and the last slices along ``axis``, so many of each."""
+    """The first and the last slices along ``axis``, ``sizes`` of them."""
     n = array.shape[axis]
     return [_slice(array, axis, 0, sizes[0]), _slice(array, axis, n - sizes[1], n)]
 

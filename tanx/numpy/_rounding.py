@@ -86,7 +86,7 @@ def rint(x, /):
 
 @library_jit(static_argnames=("decimals",))
 def round(a, decimals=0, out=None):
-    """``a`` rounded to so many ``decimals``; halves go to the even neighbour.
+    """``a`` rounded to ``decimals`` places; halves go to the even neighbour.
 
     Negative ``decimals`` round to tens, hundreds and so on, in floating point only.
 
@@ -120,7 +120,7 @@ def _round(x, decimals: int):
 
 @library_jit(static_argnames=("decimals",))
 def around(a, decimals=0, out=None):
-    """``a`` rounded to so many ``decimals``: another name of :func:`round`.
+    """``a`` rounded to ``decimals`` places: another name of :func:`round`.
 
     >>> jnp.around(2.567, 1)
     Array(2.6, dtype=float32, weak_type=True)

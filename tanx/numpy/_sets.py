@@ -312,7 +312,7 @@ def setxor1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
     return _selected("setxor1d", ar1, joined, only, size, fill_value)[0]
 
 
-_FEW = 256  # up to so many elements, comparing with each of them is quicker than sorting
+_FEW = 256  # elements up to which comparing with each of them is quicker than sorting
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, method="auto"):

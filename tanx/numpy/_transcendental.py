@@ -320,7 +320,7 @@ def sinc(x, /):
 
 
 def _sinc_series(square, count: int):
-    """``sin(y) / y`` where ``square`` is y², by so many terms of its series."""
+    """``sin(y) / y`` where ``square`` is y², by ``count`` terms of its series."""
     terms = [(-1) ** k / math.factorial(2 * k + 1) for k in range(count)]
     total = lax.full_like(square, terms[-1])
     for term in reversed(terms[:-1]):

@@ -135,7 +135,7 @@ def _next_to_parameter(a: Value, x: Value, lower: bool) -> Value:
 
 
 def _incomplete(lower: bool, bits: int) -> Callable[[Value, Value], Value]:
-    """Either function, to the precision of so many bits."""
+    """Either function, in the precision of floats of ``bits`` bits."""
     enough, least = _ENOUGH[bits], 0.0 if lower else _LEAST[bits]
 
     def compute(a: Value, x: Value) -> Value:

@@ -211,7 +211,7 @@ class Value:
         return self.type.bits == 1 and self.type.lanes > 1 and not self.writer.has_masks
 
     def spread(self, bits: int) -> Value:
-        """A mask as integers of so many bits, all ones or zeros."""
+        """A mask as integers of ``bits`` bits, all ones or zeros."""
         to = integer(bits, self.type.lanes)
         if self.is_constant:
             return constant(Value(self.writer, "0", to), -1 if "true" in self.text else 0)

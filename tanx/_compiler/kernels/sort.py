@@ -376,7 +376,7 @@ def _helper(writer: Writer, name: str, template: Template, **parts) -> str:
 
 
 def _sort_function(writer: Writer, bits: int, pair: bool, key_bits: int, n: int) -> str:
-    """The function that sorts a line of ``n`` elements of so many bits, or of pairs of them."""
+    """The function that sorts a line of ``n`` elements of ``bits`` bits, or of pairs."""
     word, unit = f"i{bits}", f"<2 x i{bits}>" if pair else f"i{bits}"
 
     def key(x: str) -> str:

@@ -272,7 +272,7 @@ class _Prefetches:
         return Prefetch(load, index, steps) if steps and terms.get(index) else None
 
     def steps(self, ahead: _Ahead, apart: int, stretch: int, again: bool) -> int:
-        """How many steps of a loop, so many bytes apart, elements are prefetched ahead.
+        """How many steps of a loop ahead elements are prefetched; steps are ``apart`` bytes apart.
 
         The hardware prefetches a long range, and what follows on it or a little after it. Memory
         that this step reads ``again`` is in the cache, so the next step's is prefetched: memory is

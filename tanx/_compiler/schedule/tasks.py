@@ -398,7 +398,7 @@ def _best_cut(loops: Iterable[Index], wanted: int, enough: int,
 
 
 def _cut(index: Index, wanted: int, together: int, tuning: TaskTuning) -> _Cut | None:
-    """A loop in about so many ranges, with a small remainder, which needs separate code."""
+    """A loop in about ``wanted`` ranges, with a small remainder, which needs separate code."""
     extent, most = index.extent, index.extent // together
     if most < 2:
         return None

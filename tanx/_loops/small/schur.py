@@ -17,7 +17,7 @@ __all__ = ["eig"]
 _STEPS = 30
 """How many steps an eigenvalue may take."""
 _PATIENCE = 10
-"""After so many steps without progress, other shifts are used."""
+"""Steps without progress after which other shifts are used."""
 
 
 def eig(m, a, vectors: bool):

@@ -454,7 +454,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
 
 
 def _padded(mat: BCOO, nse: int):
-    """Data and indices with so many entries."""
+    """Data and indices with ``nse`` entries."""
     (data, indices), (_, sizes, _), n_batch = _whole(mat), _parts(mat), mat.n_batch
     more = nse - data.shape[n_batch]
     lead = data.shape[:n_batch]

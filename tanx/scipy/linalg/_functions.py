@@ -95,7 +95,7 @@ def _squared(x, count, most: int):
 
 @cache
 def _one_squared(most: int):
-    """A function that squares one matrix so many times.
+    """A function of a matrix and a count that squares it as often, ``most`` times at most.
 
     The limit keeps its reverse pass small: of a 4 x 4 matrix 1.2 us instead of 34 (two cores of
     x86-64). Batches have their own loop, because one with a limit runs all its steps in lanes.

@@ -17,7 +17,7 @@ from ._piecewise import split_square
 
 __all__ = ["wofz"]
 
-# The trapezoidal rule has so many points on each side, at this distance from each other.
+# Points of the trapezoidal rule on each side, and their distance.
 _POINTS = 12
 _STEP = math.sqrt(math.pi / _POINTS)
 

@@ -180,7 +180,7 @@ def _expn(n, x):
 
 
 def _expn_to(limit: float, terms: int, depth: int):
-    """The function that takes so many terms."""
+    """The function computed from ``terms`` terms."""
     def compute(n, x):
         n = jnp.trunc(n)
         outer = jnp.maximum(x, limit)

@@ -38,7 +38,7 @@ def write_rows(parts: Parts, loop: Loop, nest: Rows, scope: Scope) -> None:
 
 def _write_blocks(parts: Parts, loop: Loop, nest: Rows, scope: Scope, first: int, blocks: int,
                   together: int, widths: Sequence[int]) -> None:
-    """Write blocks of so many rows, from the first one on."""
+    """Write blocks of ``together`` rows each, beginning with ``first``."""
     index, body = Index("rows", blocks), nest.body
     folds = list(dict.fromkeys(fold for s in body if isinstance(s, Store)
                                for fold in folds_in(s.value)))

@@ -84,7 +84,7 @@ class Function:
 
 
 def lanes_for(count: int, most: int) -> int:
-    """Lanes of a vector for so many numbers."""
+    """Lanes of a vector for ``count`` numbers."""
     return min(most, 1 << max(0, count.bit_length() - 1))
 
 

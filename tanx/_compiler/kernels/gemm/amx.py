@@ -83,7 +83,7 @@ class _Kernel:
         self.move("tileloadd64", register, place, step)
 
     def move(self, name: str, register: int, place: Value, step: Value) -> None:
-        """Move a register from or to memory, whose rows are so many words apart."""
+        """Move a register from or to memory, whose rows are ``step`` words apart."""
         self.call(name, f"i8 {register}, {place!r}, {step * 4!r}")
 
     def call(self, name: str, arguments: str) -> None:
