@@ -1,7 +1,9 @@
-"""Names that compiled code and the runtime share."""
+"""Names and the alignment that compiled code and the runtime share."""
 
-__all__ = ["ENTRY", "NO_ROOM", "PARALLEL", "SLOT", "STOP", "STOPPED", "TILE"]
+__all__ = ["ALIGNMENT", "ENTRY", "NO_ROOM", "PARALLEL", "SLOT", "STOP", "STOPPED", "TILE"]
 
+ALIGNMENT = 64
+"""Alignment of buffers, arenas and constants in bytes: that of the widest vector."""
 ENTRY = "tanx_main"
 """The name of the entry point: a function of the address of an array of addresses."""
 PARALLEL = "tanx_parallel"

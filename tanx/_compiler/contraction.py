@@ -264,7 +264,7 @@ def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statem
         excess, copies = _column_sums(product, 128, names)
     rows = (*product.outer_of(product.left), product.row)
     # Padding rows by a cache line avoids conflicts between cache sets.
-    line = machine.tuning.contract.line_of_words
+    line = machine.line // 4
     copy = names.buffer([*_extents(rows), count + line], np.dtype(np.int32))
     # Words that are full, those with some terms, and those without ask nothing of their numbers.
     for first, end in pairwise((0, terms // words.terms, -(-terms // words.terms), count)):

@@ -1,15 +1,18 @@
 """Cost of loop nests: operations and bytes, counted without running anything.
 
-:func:`cost` serves users (``cost_analysis``) and, as ``Cost.seconds``, decides whether a call
-releases Python's lock or returns before the work is done; :func:`work` is what fusion compares, in
-units of one addition on a vector.
+:func:`cost` serves users (``cost_analysis``). ``Cost.seconds`` estimates the time from it and from
+the rates of a machine: it decides how many tasks a statement becomes, whether a call releases
+Python's lock, and whether it returns before the work is done. :func:`work` is what fusion compares,
+in units of one addition on a vector.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import prod
+from operator import or_
 from typing import NamedTuple
 
 from .._base.records import record
@@ -27,18 +30,15 @@ from .._loops.nest import (
     Store,
 )
 from .._loops.traverse import children, expressions, statements_in
+from .machine import Rates
 
 __all__ = ["STEPS", "Cost", "Work", "cost", "is_open", "nbytes", "occurrences", "repeats", "work"]
 
 _HEAVY = 4.0
 """Effort from which an instruction counts as heavy: that of a division."""
 
-_FLOPS, _FUNCTIONS, _BYTES = 1e10, 5e8, 2e10
-"""Per second: vector operations, functions such as ``exp``, and bytes of memory."""
 STEPS = 100
 """Assumed steps of a loop whose length depends on data."""
-_START = 1e-7
-"""Seconds that an empty program takes."""
 
 
 @record
@@ -50,11 +50,10 @@ class Cost:
     bytes_read: int = 0
     bytes_written: int = 0
 
-    @property
-    def seconds(self) -> float:
+    def seconds(self, rates: Rates) -> float:
         """A rough estimate of the time on one core, right within a factor of a few."""
-        compute = self.flops / _FLOPS + self.transcendentals / _FUNCTIONS
-        return _START + max(compute, (self.bytes_read + self.bytes_written) / _BYTES)
+        compute = self.flops / rates.flops + self.transcendentals / rates.functions
+        return rates.start + max(compute, (self.bytes_read + self.bytes_written) / rates.bytes)
 
     @property
     def analysis(self) -> dict[str, float]:
@@ -70,6 +69,12 @@ class Cost:
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.flops + other.flops, self.transcendentals + other.transcendentals,
                     self.bytes_read + other.bytes_read, self.bytes_written + other.bytes_written)
+
+    def __or__(self, other: Cost) -> Cost:
+        """The cost of one or the other: the larger of each figure."""
+        return Cost(max(self.flops, other.flops), max(self.transcendentals, other.transcendentals),
+                    max(self.bytes_read, other.bytes_read),
+                    max(self.bytes_written, other.bytes_written))
 
 
 def nbytes(buffer: Buffer) -> int:
@@ -121,8 +126,7 @@ def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buf
             total += cost(statement.body.program).times(
                 STEPS if statement.count is None else statement.count)
         elif isinstance(statement, Branch):
-            total += max((cost(body.program) for body in statement.bodies),
-                         key=lambda c: c.seconds)
+            total += reduce(or_, (cost(body.program) for body in statement.bodies))
         else:
             total += Cost(0, 0, sum(map(nbytes, statement.inputs)),
                           sum(map(nbytes, statement.outputs)))

@@ -64,7 +64,8 @@ def _opened(statement: Statement) -> tuple[Statement, ...]:
 def _is_simple(program: Program, machine: Machine) -> bool:
     """Whether a program consists of small nests."""
     tuning = machine.tuning.flatten
-    if len(program.statements) > tuning.statements or cost(program).seconds > tuning.small:
+    if len(program.statements) > tuning.statements or (
+            cost(program).seconds(machine.rates) > tuning.small):
         return False
     return not any(isinstance(s, Call) or isinstance(s, Nest) and TASKS in s.kinds
                    for s in statements_in(program.statements)) and not any(

@@ -7,13 +7,10 @@ from itertools import accumulate
 
 from .._base.records import record
 from .._loops.nest import Plan
+from .abi import ALIGNMENT
 from .cost import nbytes
 
 __all__ = ["Room", "room_of_branch", "room_of_loop"]
-
-
-_LINE = 64
-"""Alignment, in bytes."""
 
 
 @record
@@ -45,4 +42,4 @@ def _room(arena: int, start: int, bodies: Sequence[Plan], carried: int) -> Room:
 
 
 def _rounded(size: int) -> int:
-    return -(-size // _LINE) * _LINE
+    return -(-size // ALIGNMENT) * ALIGNMENT

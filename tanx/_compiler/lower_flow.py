@@ -120,7 +120,7 @@ def _for_loop(flow: ForLoop, into: Sequence[Buffer], operands: Sequence[_Array],
     for target, x in zip(carries, init):
         write.copy(target, x)
     in_order = carried or has_effects(*body.program.statements)
-    tasks = 1 if in_order else _tasks(body, flow.length, tuning)
+    tasks = 1 if in_order else _tasks(body, flow.length, inside.machine)
     room = room_of_loop(body, None, carried, tasks)
     loop = Loop((*into, _room(room.size)), (*constants, *carries, *rows), body, carried,
                 rows=len(rows), count=flow.length, reverse=flow.reverse, tasks=tasks,
@@ -129,9 +129,10 @@ def _for_loop(flow: ForLoop, into: Sequence[Buffer], operands: Sequence[_Array],
     return write.statements
 
 
-def _tasks(body: Plan, length: int, tuning: FlowTuning) -> int:
+def _tasks(body: Plan, length: int, machine: Machine) -> int:
     """How many tasks a loop with independent steps is worth."""
-    wanted = int(cost(body.program).seconds * length / tuning.grain)
+    tuning = machine.tuning.flow
+    wanted = int(cost(body.program).seconds(machine.rates) * length / tuning.grain)
     room = tuning.arenas // max(1, body.size)
     tasks = max(1, min(tuning.tasks, wanted, length, room))
     return -(-length // -(-length // tasks)) if length else 1  # none without steps

@@ -12,13 +12,27 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
+from typing import NamedTuple
 
 from .._base.config import enable_compilation_cache
 from .._base.records import record
 from .matrix_registers import is_permitted
 from .tuning import USUAL, Tuning
 
-__all__ = ["Machine", "as_host", "caches_of", "host"]
+__all__ = ["Machine", "Rates", "as_host", "caches_of", "host", "ways_of"]
+
+
+class Rates(NamedTuple):
+    """What one core does per second: from this, the time of a program is estimated.
+
+    The estimates decide about threads and locks, where a factor of two makes no difference; so one
+    set of figures serves all processors (measured on a Neoverse N1).
+    """
+
+    flops: float = 1e10  # operations on vectors
+    functions: float = 5e8  # functions such as ``exp``
+    bytes: float = 2e10  # of memory
+    start: float = 1e-7  # seconds that an empty program takes
 
 
 @record
@@ -26,8 +40,9 @@ class Machine:
     """A processor as LLVM knows it, the bits of its vector registers, caches and cores.
 
     ``caches`` has the bytes of the first, second and last level of cache that a core can use,
-    ``cores`` the number of cores of the machine, whether or not this process may use all of them,
-    and ``tuning`` the thresholds of the passes.
+    ``ways`` the ways of the first level, ``line`` the bytes of a line, ``cores`` the number of
+    cores of the machine, whether or not this process may use all of them, ``rates`` how fast one
+    is, and ``tuning`` the thresholds of the passes.
 
     >>> wide = Machine("x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512f", 512)
     >>> wide.vector_registers, wide.multiplies_bytes
@@ -39,7 +54,10 @@ class Machine:
     features: str
     vector_bits: int
     caches: tuple[int, int, int] = (1 << 15, 1 << 20, 1 << 25)
+    ways: int = 8
+    line: int = 64
     cores: int = 2
+    rates: Rates = Rates()
     tuning: Tuning = USUAL
 
     @cached_property
@@ -159,8 +177,9 @@ def _found() -> Machine:
         more = _OWN_ORDER + (",+dotprod" if b"asimddp" in _processor_facts() else "")
     if sys.platform == "darwin":
         triple, more = _APPLE[0], _OWN_ORDER + _APPLE[1]
-    return Machine(triple, llvm.get_host_cpu_name(), features.flatten() + more, bits,
-                   caches_of(), os.cpu_count() or 1)
+    caches = caches_of()
+    return Machine(triple, llvm.get_host_cpu_name(), features.flatten() + more, bits, caches,
+                   ways_of(caches[0]), cores=os.cpu_count() or 1)
 
 
 def _processor_facts() -> bytes:
@@ -170,7 +189,11 @@ def _processor_facts() -> bytes:
     return b""
 
 
-def caches_of(folder: str = "/sys/devices/system/cpu/cpu0/cache") -> tuple[int, int, int]:
+_CACHES = "/sys/devices/system/cpu/cpu0/cache"
+"""Where Linux describes the caches of a processor."""
+
+
+def caches_of(folder: str = _CACHES) -> tuple[int, int, int]:
     """Bytes of the first, second and last level of data cache; typical ones if unknown."""
     found = {"linux": lambda: _caches_of_linux(folder), "darwin": _caches_of_macos}
     known = dict(found.get(sys.platform, tuple)())
@@ -188,6 +211,17 @@ def _caches_of_linux(folder: str) -> Iterator[tuple[int, int]]:
                                  for name in ("level", "type", "size"))
             if kind != "Instruction":
                 yield int(level), int(size[:-1]) << {"K": 10, "M": 20, "G": 30}.get(size[-1], 0)
+
+
+def ways_of(first: int, folder: str = _CACHES) -> int:
+    """Ways of the first-level cache, which has that many bytes; if unknown, ways of 4 KB each."""
+    for n in range(8):
+        with suppress(OSError, ValueError):
+            level, kind, ways = (_line(f"{folder}/index{n}/{name}")
+                                 for name in ("level", "type", "ways_of_associativity"))
+            if level == "1" and kind != "Instruction" and int(ways) > 0:
+                return int(ways)
+    return max(2, first >> 12)
 
 
 def _caches_of_macos() -> Iterator[tuple[int, int]]:

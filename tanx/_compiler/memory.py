@@ -36,14 +36,12 @@ from .._loops.nest import (
 )
 from .._loops.traverse import expressions, written
 from ..errors import explain
+from .abi import ALIGNMENT
 from .cost import nbytes
 from .nest_tools import find_loads, is_affine, mentioned, rename
 from .tuning import USUAL, MemoryTuning
 
-__all__ = ["ALIGNMENT", "check_plan", "in_place", "lifetimes", "overwriting", "plan", "share"]
-
-ALIGNMENT = 64
-"""Bytes: a cache line, and the widest vector."""
+__all__ = ["check_plan", "in_place", "lifetimes", "overwriting", "plan", "share"]
 
 
 # -- accesses --------------------------------------------------------------------------------------

@@ -67,8 +67,6 @@ from .tuning import Tuning
 
 __all__ = ["Module", "Watch", "build", "inner", "jaxpr_passes"]
 
-_PASSES, _PASSES_OF = 20, {FOURIER: 5}
-"""How often a sort, or a similar call, passes over its arrays; and for other calls."""
 _OWN_CALLS = frozenset({FOURIER, LEAST_OF_LINES, MATRICES, SORT_LINES})
 """Library calls whose code is part of the program (``kernels``)."""
 
@@ -112,7 +110,7 @@ class Module:
     def estimate(self) -> float:
         """Seconds that one run takes on one core, roughly; a lower bound if it is not known."""
         least = self.machine.tuning.flow.open if is_open(self.program) else 0.0
-        return max(self.cost.seconds, least)
+        return max(self.cost.seconds(self.machine.rates), least)
 
     @property
     def own_seconds(self) -> float:
@@ -123,22 +121,23 @@ class Module:
         if is_open(self.program):
             return inf
         own = [s for s in self.program.statements if not is_tiled(s)]
-        seconds = cost(replace(self.program, statements=tuple(own))).seconds
-        return seconds + sum(map(_seconds_of_calls, own))
+        seconds = cost(replace(self.program, statements=tuple(own))).seconds(self.machine.rates)
+        return seconds + sum(_seconds_of_calls(statement, self.machine) for statement in own)
 
     def __str__(self) -> str:
         return f"{show_plan(self.plan)}\nreturn {', '.join(b.name for b in self.results)}"
 
 
-def _seconds_of_calls(statement: Statement) -> float:
+def _seconds_of_calls(statement: Statement, machine: Machine) -> float:
     """Seconds of library calls, such as sorts, whose code is part of the program."""
     if isinstance(statement, Extern):
         if statement.name not in _OWN_CALLS:
             return 0.0
-        once = cost(Program((), (), (), (statement,))).seconds
-        return once * _PASSES_OF.get(statement.name, _PASSES)
+        once = cost(Program((), (), (), (statement,))).seconds(machine.rates)
+        tuning = machine.tuning
+        return once * (tuning.fourier if statement.name == FOURIER else tuning.sort).passes
     steps = statement.count or 1 if isinstance(statement, Loop) else 1
-    return steps * sum(_seconds_of_calls(inner) for program in programs_in(statement)
+    return steps * sum(_seconds_of_calls(inner, machine) for program in programs_in(statement)
                        for inner in program.statements)
 
 

@@ -272,8 +272,6 @@ class ContractTuning(NamedTuple):
     # the right operand is packed as pairs of bfloat16.
     many_narrow: int = 1 << 15
     rows_of_pairs: int = 32
-    # Words of a line of the cache.
-    line_of_words: int = 16
     # Complex multiplications up to which real and imaginary parts are not copied apart.
     small: int = 4096
     # Columns and terms at most that are written out, and rows that make it worthwhile.
@@ -354,8 +352,9 @@ class TaskTuning(NamedTuple):
     grain: float = 3e-5
     # Tasks that one of these becomes where there are few, so that threads finish together.
     fine: int = 4
-    # Tasks of a statement at most.
+    # Tasks of a statement at most, and of a library call.
     most: int = 256
+    most_calls: int = 64
     # Tasks, and tasks that are rows, that keep threads busy; with fewer, more loops are split.
     enough: int = 32
     enough_rows: int = 8
@@ -480,6 +479,8 @@ class ChoiceTuning(NamedTuple):
 
     # Instructions of an arm from which it is skipped if no lane needs it.
     dear: int = 64
+    # Instructions that are faster to execute than to jump over.
+    quick: int = 16
 
 
 class FunctionTuning(NamedTuple):
@@ -515,8 +516,13 @@ class SortTuning(NamedTuple):
     digit: int = 8
     long: int = 1 << 13
     long_digit: int = 11
-    # Least elements of a line, up to so many, are found in registers.
+    # Number of least elements of a line up to which they are found in registers.
     few: int = 16
+    # Seconds for each element of a sort, and of a search for the least elements.
+    seconds: float = 1e-8
+    least_seconds: float = 1e-9
+    # How often a sort passes over its array, in the estimate of a program's time.
+    passes: int = 20
 
 
 class FourierTuning(NamedTuple):
@@ -527,6 +533,8 @@ class FourierTuning(NamedTuple):
     tasks: int = 64
     # Seconds for each number and each factor of 2 in the length.
     seconds: float = 3e-10
+    # How often a transform passes over its array, in the estimate of a program's time.
+    passes: int = 5
     # Short lines, and frequencies of long lines, that are computed at a time.
     group: int = 64
     piece: int = 4096

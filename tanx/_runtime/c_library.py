@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._compiler.abi import PARALLEL, TILE
+from .._compiler.abi import ALIGNMENT, PARALLEL, TILE
 from .._core.array import Array
 from .._loops.names import CALLBACK, FOREIGN, LAPACK
 from ..dtypes import float0
 from ..errors import explain
 from .c_compiler import run_compiler
-from .c_source import ALIGNMENT, Entry, Parameter, header_text, identifier, source_text
+from .c_source import Entry, Parameter, header_text, identifier, source_text
 from .signals import uninterrupted
 from .threads import pool_text
 

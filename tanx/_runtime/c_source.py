@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._compiler.abi import ENTRY, NO_ROOM, PARALLEL, STOP, STOPPED
+from .._compiler.abi import ALIGNMENT, ENTRY, NO_ROOM, PARALLEL, STOP, STOPPED
 from .._core.types import ShapedArray
 from .._loops import lapack
 from ..dtypes import is_extended, stored
@@ -22,10 +22,7 @@ from ..dtypes import is_extended, stored
 if TYPE_CHECKING:
     from .._loops.nest import Extern
 
-__all__ = ["ALIGNMENT", "Entry", "Parameter", "header_text", "identifier", "source_text"]
-
-ALIGNMENT = 64
-"""Alignment of constants and of the workspace, in bytes."""
+__all__ = ["Entry", "Parameter", "header_text", "identifier", "source_text"]
 
 _KEYWORDS = frozenset("""
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const

@@ -26,6 +26,7 @@ import numpy as np
 
 from .._base.forever import forever
 from .._base.locks import new_lock
+from .._compiler.abi import ALIGNMENT
 from .._core.origins import outside
 from ..errors import OutOfMemoryError
 from .machine_code import permanent
@@ -35,9 +36,6 @@ __all__ = ["ALIGNMENT", "address", "allocator", "builtin", "empty", "give_back",
            "make_place", "numpy_function", "retried", "run", "statistics", "trim"]
 
 T = TypeVar("T")
-
-ALIGNMENT = 64
-"""Alignment of blocks in bytes: a cache line and the widest vector."""
 
 COUNTS = ("bytes_in_use", "peak_bytes_in_use", "num_allocs", "largest_alloc_size",
           "bytes_reserved", "peak_bytes_reserved", "bytes_cached", "bytes_limit", "num_blocks")

@@ -10,6 +10,7 @@ from tanx._compiler.emit.cpu.module import generate
 from tanx._compiler.machine import host
 from tanx._compiler.schedule.analysis import Analysis
 from tanx._compiler.schedule.lanes import Planner
+from tanx._compiler.tuning import USUAL
 from tanx._loops import interpret
 from tanx._loops.build import (
     clamp_index,
@@ -141,6 +142,6 @@ def test_what_depends_on_an_outer_loop_is_not_computed_in_each_step_of_inner_one
     agree(rule, [x], out)
     (nest,) = element_program(rule, [x], out).statements
     for bits in (128, 256, 512):
-        planner = Planner(Analysis({}), replace(host(), vector_bits=bits))
+        planner = Planner(Analysis({}, USUAL.choices), replace(host(), vector_bits=bits))
         outermost = planner.nest(nest, repeatable=False)[0]
         assert outermost.covers == nest.indices[:1] and outermost.width == 1

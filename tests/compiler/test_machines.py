@@ -17,6 +17,7 @@ import tanx.numpy as jnp
 from tanx import lax
 from tanx._compiler import machine as machines
 from tanx._compiler.machine import Machine, host
+from tanx._compiler.pipeline import build
 from tests.compiler.assembly import ELF, MACHINES, code_of
 
 
@@ -151,6 +152,25 @@ def test_caches(tmp_path, files, caches):
         for name, fact in zip(("level", "type", "size"), facts.split()):
             (folder / name).write_text(f"{fact}\n")
     assert machines.caches_of(str(tmp_path)) == caches
+
+
+@pytest.mark.parametrize("files, ways", [
+    ({}, 8), ({0: "1 Instruction 4", 1: "1 Data 12", 2: "2 Unified 16"}, 12), ({0: "1 Data 0"}, 8),
+    ({0: "2 Unified 16"}, 8)])
+def test_ways(tmp_path, files, ways):
+    for number, facts in files.items():
+        folder = tmp_path / f"index{number}"
+        folder.mkdir()
+        for name, fact in zip(("level", "type", "ways_of_associativity"), facts.split()):
+            (folder / name).write_text(f"{fact}\n")
+    assert machines.ways_of(1 << 15, str(tmp_path)) == ways
+
+
+def test_rates():
+    """A program's time is estimated by the rates of its machine."""
+    closed = tanx.make_jaxpr(lambda x: x + 1)(array(1 << 20))
+    slow = replace(host(), rates=host().rates._replace(bytes=2e9))
+    assert 9 < build(closed, machine=slow).estimate / build(closed).estimate < 11
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -8,8 +8,9 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
+from tanx._compiler.abi import ALIGNMENT
 from tanx._compiler.cost import nbytes
-from tanx._compiler.memory import ALIGNMENT, check_plan, in_place, overwriting, plan
+from tanx._compiler.memory import check_plan, in_place, overwriting, plan
 from tanx._compiler.nest_tools import elements, rename
 from tanx._compiler.pipeline import build
 from tanx._loops.build import copy, nest, op, store

@@ -12,7 +12,6 @@ from typing import Any
 
 from ..._loops.expr import Expr, Fold, Op
 from ..._loops.traverse import walk
-from ..schedule.analysis import QUICK
 from .conditions import Conditions
 from .control import Control
 from .expressions import Expressions
@@ -46,7 +45,7 @@ class Choices:
 
     def is_quick(self, arm: Expr, scope: Scope) -> bool:
         """Whether an arm may always be evaluated, and needs few new instructions."""
-        return self.analysis.is_safe(arm) and self.length_left(arm, scope) < QUICK
+        return self.analysis.is_safe(arm) and self.length_left(arm, scope) < self.analysis.quick
 
     def length_left(self, expr: Expr, scope: Scope) -> int:
         """The length of the code that is still missing, as far as it matters."""

@@ -18,14 +18,13 @@ from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, While, boun
 from ..._loops.instructions import INDEX, INSTRUCTIONS, kind_of
 from ..._loops.nest import Buffer, Nest, Statement, Store
 from ..._loops.traverse import children, expressions, loads, statements_in, walk, written
+from ..tuning import ChoiceTuning
 
-__all__ = ["Analysis", "QUICK", "Terms", "TurningIndex", "asks_for_bounds", "offset",
+__all__ = ["Analysis", "Terms", "TurningIndex", "asks_for_bounds", "offset",
            "seen_as_bits", "span", "turning_index"]
 
 Terms = Mapping[Expr, int]
 
-QUICK = 16
-"""Instructions that are faster to execute than to jump over."""
 _ENDLESS = 1 << 40
 """Length assumed for a loop that ends by data: larger than any threshold."""
 
@@ -107,8 +106,8 @@ class Analysis:
     ``same`` maps buffers to others whose memory they share.
     """
 
-    def __init__(self, same: dict[Buffer, Buffer]):
-        self._same = same
+    def __init__(self, same: dict[Buffer, Buffer], tuning: ChoiceTuning):
+        self._same, self.quick = same, tuning.quick
         self._reads: dict[Node, frozenset[Buffer]] = {}
         self._safe: dict[Node, bool] = {}
         self._lengths: dict[Node, int] = {}
@@ -195,7 +194,7 @@ class Analysis:
 
     def is_quick(self, select: Op) -> bool:
         """Whether a select evaluates both of its arms."""
-        return all(self.is_safe(arm) and self.length(arm) < QUICK for arm in select.args[1:])
+        return all(self.is_safe(arm) and self.length(arm) < self.quick for arm in select.args[1:])
 
     def own_length(self, node: Node) -> int:
         """The length of a node without its parts."""

@@ -18,14 +18,12 @@ from ..._loops.nest import Buffer, Nest, Prefetch, Statement, Store
 from ..._loops.scheduled import Columns, Rows, ScanLine, TransposedTile
 from ..._loops.tiles import Operand, Tiled
 from ..._loops.traverse import children, expressions, loads, statements_in
+from ..machine import Machine
 from ..tuning import AccessTuning
-from .analysis import QUICK, Analysis, Terms
+from .analysis import Analysis, Terms
 from .lanes import Loop, loops_of
 
-__all__ = ["CACHE_LINE", "with_prefetches"]
-
-CACHE_LINE = 64
-"""Bytes of a cache line."""
+__all__ = ["with_prefetches"]
 
 
 class _Ahead(NamedTuple):
@@ -74,11 +72,12 @@ class _Place(NamedTuple):
             again=again))))
 
 
-def with_prefetches(statement: Statement, analysis: Analysis, tuning: AccessTuning) -> Statement:
+def with_prefetches(statement: Statement, analysis: Analysis, machine: Machine) -> Statement:
     """The statement, whose loops have their kinds, with its prefetches."""
-    if not isinstance(statement, Nest) or not _touches_far_memory(statement, tuning):
+    if not isinstance(statement, Nest) or not _touches_far_memory(
+            statement, machine.tuning.access):
         return statement
-    return _Prefetches(analysis, tuning).nest(statement, _Place())
+    return _Prefetches(analysis, machine).nest(statement, _Place())
 
 
 def _touches_far_memory(nest: Nest, tuning: AccessTuning) -> bool:
@@ -97,8 +96,8 @@ def _nbytes(access: Load) -> int:
 class _Prefetches:
     """Decides for the statements of one nest."""
 
-    def __init__(self, analysis: Analysis, tuning: AccessTuning):
-        self.analysis, self.tuning = analysis, tuning
+    def __init__(self, analysis: Analysis, machine: Machine):
+        self.analysis, self.line, self.tuning = analysis, machine.line, machine.tuning.access
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -198,7 +197,7 @@ class _Prefetches:
                         if not place.free.isdisjoint(loop.covers)])
         if reached * store.buffer.dtype.itemsize < self.tuning.scattered or (
                 loop.stride(access.place[0]) is not None) or not all(
-                self.analysis.is_safe(place) and self.analysis.length(place) < QUICK
+                self.analysis.is_safe(place) and self.analysis.length(place) < self.analysis.quick
                 for place in store.index):
             return []
         return [Prefetch(access, loop.covers[-1], self.tuning.steps, is_store=True)]
@@ -283,8 +282,8 @@ class _Prefetches:
         if again:
             return 1 if tuning.ahead <= apart <= tuning.near else 0
         foreseen = abs(apart) < stretch or (
-            ahead.together == 1 and abs(apart) <= stretch + 4 * CACHE_LINE)
-        if foreseen or not CACHE_LINE <= stretch <= tuning.foreseen or (
+            ahead.together == 1 and abs(apart) <= stretch + 4 * self.line)
+        if foreseen or not self.line <= stretch <= tuning.foreseen or (
                 ahead.together > 1 and abs(apart) >= tuning.near):
             return 0
         return min(max(ahead.together, -(-tuning.ahead // stretch)), ahead.loop.extent // 2)

@@ -63,7 +63,7 @@ def in_kinds(statement: Statement, same: Mapping[Buffer, Buffer], machine: Machi
     scheduler, tuning = _Scheduler(same, machine), machine.tuning
     analysis = scheduler.analysis
     statement = with_brief_loops(statement, analysis, tuning.polls)
-    return [with_polls(with_prefetches(part, analysis, tuning.access), tuning.polls)
+    return [with_polls(with_prefetches(part, analysis, machine), tuning.polls)
             for part in scheduler.statement(statement)]
 
 
@@ -71,7 +71,7 @@ class _Scheduler:
     """Decides about the loops of one statement."""
 
     def __init__(self, same: Mapping[Buffer, Buffer], machine: Machine):
-        self.analysis = Analysis(dict(same))
+        self.analysis = Analysis(dict(same), machine.tuning.choices)
         self.planner = Planner(self.analysis, machine)
         self.folds = Folds(self.planner)
         # The indices of loops over tasks around a statement, if it may be a product: products are

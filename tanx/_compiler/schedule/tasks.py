@@ -52,7 +52,7 @@ from ..._loops.expr import (
     op,
 )
 from ..._loops.instructions import identity, kind_of
-from ..._loops.names import LAPACK, MATRICES
+from ..._loops.names import LAPACK, LEAST_OF_LINES, MATRICES, SORT_LINES
 from ..._loops.nest import (
     PARALLEL,
     SEQUENTIAL,
@@ -84,10 +84,6 @@ from .tiles import is_tiled
 
 __all__ = ["in_tasks"]
 
-_LINES, _MOST_LINES = {"sort_lines": 1e-8, "least_of_lines": 1e-9}, 64
-"""Library calls on lines, with the seconds per element, and their maximal number of tasks."""
-
-
 def in_tasks(program: Program, machine: Machine) -> Program:
     """Split statements into tasks where it pays; those by tiles have their own tasks."""
     scheduler = _Scheduler(program, machine)
@@ -97,9 +93,11 @@ def in_tasks(program: Program, machine: Machine) -> Program:
     return replace(program, temps=tuple(b for b in temps if b in used), statements=statements)
 
 
-def _tasks_in(statement: Statement, tuning: TaskTuning) -> int:
+def _tasks_in(statement: Statement, machine: Machine) -> int:
     """How many tasks a statement is worth."""
-    return min(tuning.most, round(cost(Program((), (), (), (statement,))).seconds / tuning.grain))
+    tuning = machine.tuning.tasks
+    seconds = cost(Program((), (), (), (statement,))).seconds(machine.rates)
+    return min(tuning.most, round(seconds / tuning.grain))
 
 
 def _even(tasks: int, tuning: TaskTuning) -> int:
@@ -117,7 +115,7 @@ class _Scheduler:
 
     def parts(self, statement: Statement) -> Iterator[Statement]:
         """The statements that replace one."""
-        if isinstance(statement, Extern) and statement.name in _LINES:
+        if isinstance(statement, Extern) and statement.name in (SORT_LINES, LEAST_OF_LINES):
             statement = self.with_room(statement)
         if isinstance(statement, Extern) and statement.name == LAPACK:
             statement = self.with_work(statement)
@@ -128,7 +126,7 @@ class _Scheduler:
                 is_tiled(statement)):
             yield statement
             return
-        wanted = _tasks_in(statement, self.tuning)
+        wanted = _tasks_in(statement, self.machine)
         if wanted < 2:
             yield statement
             return
@@ -151,8 +149,10 @@ class _Scheduler:
         """A library call on lines with scratch memory for several tasks, if that pays."""
         (out, spare), (given,) = call.outputs, call.inputs
         lines = prod(given.shape[:-2 if dict(call.params).get("pairs") else -1])
-        seconds = prod(given.shape) * _LINES[call.name]
-        tasks = min(lines, _MOST_LINES, int(seconds / self.tuning.grain))
+        sort = self.machine.tuning.sort
+        seconds = prod(given.shape) * (
+            sort.seconds if call.name == SORT_LINES else sort.least_seconds)
+        tasks = min(lines, self.tuning.most_calls, int(seconds / self.tuning.grain))
         if tasks < 2:
             return call
         return replace(call, outputs=(out, self.room((tasks, *spare.shape[1:]), spare.dtype)))
@@ -164,7 +164,7 @@ class _Scheduler:
         size = max(step for _, step in places)
         each = self.tuning.routine + self.tuning.routine_element * size ** 1.5
         seconds = params["count"] * each
-        tasks = min(params["count"], _MOST_LINES, int(seconds / self.tuning.grain))
+        tasks = min(params["count"], self.tuning.most_calls, int(seconds / self.tuning.grain))
         if tasks < 2 or not size:
             return call
         tasks = -(-params["count"] // -(-params["count"] // tasks))
@@ -195,7 +195,7 @@ class _Scheduler:
             return []
         few = prod(store.buffer.shape)
         most = prod(i.extent for i in nest.indices) // (self.tuning.many_each * max(few, 1))
-        wanted = min(_even(_tasks_in(nest, self.tuning), self.tuning), most,
+        wanted = min(_even(_tasks_in(nest, self.machine), self.tuning), most,
                      self.tuning.most_copies)
         cut = _cut(nest.indices[0], wanted, 1, self.tuning) if wanted > 1 else None
         if cut is None:
@@ -282,7 +282,7 @@ class _Scheduler:
         for (loops, *_), folds in groups.items():
             alone = temp("alone", [i.extent for i in loops], folds[0].states[0].dtype)
             stores = tuple(Store(alone, loops, Pick(fold, 0)) for fold in folds)
-            wanted = _tasks_in(Nest(loops, (PARALLEL,) * len(loops), stores), self.tuning)
+            wanted = _tasks_in(Nest(loops, (PARALLEL,) * len(loops), stores), self.machine)
             if wanted < 2:
                 continue
             near, least = partial(_neighbours, self.tuning, _accesses(stores)), 1

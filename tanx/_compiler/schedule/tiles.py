@@ -49,6 +49,8 @@ __all__ = ["best_tile", "copied_by_tasks", "factors", "final_stores", "has_tiles
            "in_matrix_registers", "is_tiled", "lanes_of", "marked", "panel_columns", "panel_place",
            "streams", "sum_of_products", "tiling", "times", "unmarked"]
 
+_ROWS = 16
+"""Rows of a tile at most."""
 PRODUCTS = ("mul", "dot4", "dot4u", "dot2")
 """Instructions that multiply in sums of products."""
 
@@ -103,7 +105,7 @@ def _cycles(tile: Tile, machine: Machine, times: str = "mul") -> float:
 def _tiles(form: Form, lanes: int, machine: Machine, times: str) -> list[Tile]:
     step = lanes if form == "m" and machine.multiplies_by_lane else 1
     every = [Tile(form, rows, vectors, lanes)
-             for rows, vectors in product(range(step, 17, step), range(1, 13))]
+             for rows, vectors in product(range(step, _ROWS + 1, step), range(1, 13))]
     large = [Tile(form, rows * SIZE, vectors, lanes) for rows in (1, 2) for vectors in (1, 2)]
     large = [tile for tile in large if in_matrix_registers(tile, times, machine)]
     if times == "dot4" and not machine.multiplies_signed_bytes:
@@ -114,7 +116,7 @@ def _tiles(form: Form, lanes: int, machine: Machine, times: str) -> list[Tile]:
 @lru_cache(maxsize=1024)
 def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, machine: Machine,
               row_panel: int = 0, column_panel: int = 0, times: str = "mul",
-              most_rows: int = 16) -> Tile | None:
+              most_rows: int = _ROWS) -> Tile | None:
     """The tile that finishes a product soonest; as large as panels, if those are given.
 
     A tile has no more rows than there are, and more columns only if there is a panel for them.
@@ -313,8 +315,8 @@ def _in_conflict(operand: Operand, terms: int, tuning: TileTuning) -> bool:
 def _most_rows(left: Operand, row: Index, machine: Machine) -> int:
     """How many rows of a left operand the first-level cache holds at once.
 
-    Its ways have the size of a page, and each has one place for elements whole pages apart. Rows
-    at such distances need a way each, and the right operand needs one: a transposed 4 x 4
+    Each of its ways has one place for all elements that are multiples of its size apart. Rows at
+    such distances need a way each, and the right operand needs one: a transposed 4 x 4
     convolution of 4 x 14 x 14 x 128 takes 1.22 ms with 7 rows, 1.57 with 14; an i8 matrix of 2048 x
     2048 times 8 columns 1.39 and 1.94 (Cascade Lake, two cores, 8 ways).
     """
@@ -322,12 +324,11 @@ def _most_rows(left: Operand, row: Index, machine: Machine) -> int:
     if left.place is not None:
         first, second = (substitute(left.place, {row: Const(k, row.dtype)}) for k in (0, 1))
         if not isinstance(first, Const) or not isinstance(second, Const):
-            return 16
+            return _ROWS
         apart = second.value - first.value
-    page = 4096
-    ways = machine.caches[0] // page
-    return 16 if not apart or apart * left.buffer.dtype.itemsize % page or row.extent <= ways else (
-        ways - 1)
+    size, ways = machine.caches[0] // machine.ways, machine.ways
+    conflict = apart and apart * left.buffer.dtype.itemsize % size == 0
+    return ways - 1 if conflict and row.extent > ways else _ROWS
 
 
 def _in_room(name: str, operand: Operand, factor: Expr, along: Index, across: Index, count: int,
@@ -388,7 +389,7 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     terms = prod(i.extent for i in (*loops.runs, loops.term))
     tuning = machine.tuning.tiles
     tile = best_tile(form, rows, columns, terms, total.dtype, machine, a.panel, b.panel, times,
-                     _most_rows(a, loops.row, machine) if form == "k" else 16)
+                     _most_rows(a, loops.row, machine) if form == "k" else _ROWS)
     if tile is None:
         return None
     depth = (_depth_of_runs(loops, form, terms, (a, b), tuning) if in_runs else

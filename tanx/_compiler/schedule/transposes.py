@@ -17,10 +17,7 @@ from ..._loops.traverse import expressions, loads, statements_in
 from .analysis import Analysis
 from .lanes import Loop, Planner, crosses
 
-__all__ = ["LINE", "as_transposed", "crosses_in_order"]
-
-LINE = 64
-"""Bytes of a cache line."""
+__all__ = ["as_transposed", "crosses_in_order"]
 
 
 def as_transposed(planner: Planner, crossing: Loop, lane: Loop, body: Sequence[Statement],
@@ -45,7 +42,7 @@ def as_transposed(planner: Planner, crossing: Loop, lane: Loop, body: Sequence[S
                  if isinstance(s, Store))
     along = any(lane.stride(load.place[0]) == 1 for statement in statements_in(body)
                 for load in loads(*expressions(statement)))
-    line = max(size, 8 * LINE // (planner.vector_bits // size))
+    line = max(size, 8 * planner.machine.line // (planner.vector_bits // size))
     long = _even_blocks(lane.extent, tuning.long if along else line, size)
     return Vector(size, unrolled=long * length <= tuning.written_out), {
         "deep": _even_blocks(crossing.extent, line, size), "long": long, "along": along}
@@ -63,7 +60,7 @@ def _far_loads(planner: Planner, crossing: Loop, lane: Loop, body: Sequence[Stat
 
     def is_far(load: Load) -> bool:
         item = load.dtype.itemsize
-        apart, rows = (lane.stride(load.place[0]) or 0) * item, max(1, LINE // item)
+        apart, rows = (lane.stride(load.place[0]) or 0) * item, max(1, planner.machine.line // item)
         # Rows map to the same few cache sets.
         thrown_out = rows * (apart & -apart) > tuning.cache
         return kind_of(load.dtype) != "c" and prod(load.buffer.shape) * item >= (

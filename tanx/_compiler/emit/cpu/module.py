@@ -36,9 +36,8 @@ from ...._loops.nest import (
     Within,
 )
 from ...._loops.tiles import Tiled
-from ...abi import ENTRY, NO_ROOM, PARALLEL, SLOT, TILE
+from ...abi import ALIGNMENT, ENTRY, NO_ROOM, PARALLEL, SLOT, TILE
 from ...machine import Machine
-from ...memory import ALIGNMENT
 from ...nest_tools import fingerprint, windows
 from ...schedule.statements import in_kinds
 from ..values import I64, Value, Writer, type_of

@@ -55,7 +55,8 @@ class Parts:
 
     def __init__(self, writer: Writer, pointers: Mapping[Buffer, str],
                  same: Mapping[Buffer, Buffer], symbol: Callable[[Extern], str]):
-        self.writer, self.analysis = writer, Analysis(dict(same))
+        self.writer = writer
+        self.analysis = Analysis(dict(same), writer.machine.tuning.choices)
         self.control = Control(writer)
         self.top = self.control.top
         self.expressions = Expressions(self.control, self.analysis)

@@ -9,7 +9,6 @@ from ...._loops.nest import Prefetch as Planned
 from ...._loops.nest import Statement, Store
 from ...._loops.traverse import moved
 from ...schedule.analysis import Analysis
-from ...schedule.prefetch import CACHE_LINE
 from ..addresses import Addresses, named
 from ..scopes import Scope
 from ..values import Value, Writer
@@ -56,5 +55,5 @@ class Prefetch:
             return
         buffer, item = load.buffer, load.dtype.itemsize
         apart = planned.steps * self.analysis.offset(load)[0].get(planned.along, 0)
-        for line in range(0, scope.lanes.width * item, CACHE_LINE):
+        for line in range(0, scope.lanes.width * item, self.writer.machine.line):
             self.line(self.addresses.further(buffer, start, apart + line // item), "0", 2)

@@ -22,7 +22,6 @@ from ...._loops.loop_kinds import Vector
 from ...._loops.nest import Buffer, Statement, Store
 from ...._loops.scheduled import TransposedTile
 from ...schedule.lanes import Loop
-from ...schedule.transposes import LINE
 from ..scopes import Lanes, Scope, Tile
 from ..shuffles import transposed
 from ..storage import memory_type
@@ -166,7 +165,8 @@ class _Blocks:
         """Transpose the elements of a load in a block into its buffer, tile by tile."""
         parts, size, buffer = self.parts, self.lane.width, load.buffer
         further = parts.addresses.further
-        type, line = memory_type(load.dtype).of(size), max(size, LINE // load.dtype.itemsize)
+        type = memory_type(load.dtype).of(size)
+        line = max(size, parts.writer.machine.line // load.dtype.itemsize)
         line = size if self.deep % line else line
         corner, stride = parts.addresses.in_block(load, self.crossing, self.lane, scope, top, left)
 

@@ -33,8 +33,6 @@ _SIGNATURE = "ptr %a, i64 %a_step, ptr %b, i64 %b_step, i64 %terms, ptr %out, i6
 _RUNS = "ptr %runs, i64 %count"
 _POINTER = type_of("ptr")
 _OF_BYTES = ("dot4", "dot4u")
-_LINE = 512
-"""Bits of a cache line."""
 
 
 def kernel_symbol(tile: Tile, dtype: np.dtype, adds: bool = False, times: str = "mul",
@@ -205,7 +203,7 @@ class _Kernel:
         name = "llvm.prefetch.p0"
         self.writer.declared[name] = f"declare void @{name}(ptr, i32, i32, i32)"
         bits = self.element.bits
-        for n in range(0, self.tile.columns, _LINE // bits):
+        for n in range(0, self.tile.columns, 8 * self.writer.machine.line // bits):
             self.writer.place.lines.append(
                 f"call void @{name}({self.step(place, n)!r}, i32 0, i32 3, i32 1)")
 
