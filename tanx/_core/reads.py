@@ -17,6 +17,8 @@ that run with the program and not with the trace: those of callbacks. All else b
 from __future__ import annotations
 
 import functools
+import os
+import site
 import sys
 import threading
 from collections.abc import Iterable, Iterator
@@ -536,25 +538,21 @@ def _read(target: Any, name: str, value: Any) -> None:
 # -- whose is it -----------------------------------------------------------------------------------
 
 
+_OF_PYTHON = (os.path.dirname(os.__file__),)
+"""Where Python's own files are."""
+
+
 @functools.cache
-def _folders(*names: str) -> tuple[str, ...]:
-    """Where Python has its own files, or those of packages."""
-    from sysconfig import get_path  # late: slow to import, needed when the first function is traced
-    return tuple(map(get_path, names))
-
-
-def _of_python() -> tuple[str, ...]:
-    return _folders("stdlib", "platstdlib")
-
-
 def _of_packages() -> tuple[str, ...]:
-    return _folders("purelib", "platlib")
+    """Where packages are installed."""
+    # sysconfig, which knows these folders as well, takes 3 ms of the first call.
+    return tuple(map(os.path.normpath, site.getsitepackages()))
 
 
 @functools.cache
 def _is_library_file(file: str) -> bool:
     """Whether a file belongs to tanx, to Python, or to an installed package."""
-    return is_ours(file) or file.startswith((*_of_python(), *_of_packages(), "<frozen"))
+    return is_ours(file) or file.startswith((*_OF_PYTHON, *_of_packages(), "<frozen"))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -572,7 +570,7 @@ def _is_library(cls: type) -> bool:
         return False
     file = _file_of(module)
     return is_ours(file) or module in ("builtins", "numpy", "functools") or (
-        file.startswith(_of_python()) and not file.startswith(_of_packages()))
+        file.startswith(_OF_PYTHON) and not file.startswith(_of_packages()))
 
 
 def _is_fixed(value: Any) -> bool:

@@ -221,20 +221,16 @@ class _Function:
         self.count = 0
         self.loops: list[tuple[str, str]] = []  # where continue and break go
         parameters = [a.arg for a in node.args.args]
-        assigned = {n.id: None for n in ast.walk(node)
-                    if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        self.variables = dict.fromkeys([*parameters, *assigned])
-        for name in self.variables:
-            self.lines.append(f"%{name}.slot = alloca i64")
-        for name in parameters:
-            self.lines.append(f"store i64 %{name}.given, ptr %{name}.slot")
+        self.variables = dict.fromkeys(parameters)  # those that are assigned follow
         self.block(node.body)
         self.lines.append("ret i64 0")
+        slots = [f"%{name}.slot = alloca i64" for name in self.variables]
+        stores = [f"store i64 %{name}.given, ptr %{name}.slot" for name in parameters]
         given = ", ".join(f"i64 %{name}.given" for name in parameters)
         linkage = "" if export else "internal "
         inside = " alwaysinline" if node.decorator_list else ""
         self.text = "\n".join([f"define {linkage}i64 @{node.name}({given}){inside} {{", "entry:",
-                               *self.lines, "}"])
+                               *slots, *stores, *self.lines, "}"])
 
     def new(self, instruction: str) -> str:
         self.count += 1
@@ -259,7 +255,9 @@ class _Function:
             case ast.Expr(value):
                 self.value(value)
             case ast.Assign([ast.Name(name)], value):
-                self.lines.append(f"store i64 {self.value(value)}, ptr %{name}.slot")
+                result = self.value(value)
+                self.variables.setdefault(name)
+                self.lines.append(f"store i64 {result}, ptr %{name}.slot")
             case ast.AugAssign(ast.Name(name), op, value):
                 result = self.binary(op, self.value(ast.Name(name, ast.Load())), self.value(value))
                 self.lines.append(f"store i64 {result}, ptr %{name}.slot")
