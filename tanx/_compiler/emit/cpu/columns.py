@@ -118,11 +118,17 @@ class _Group:
     def row(self, outer: Scope, values: Sequence[Scalar]) -> list[Scalar]:
         """The results with one more row; the next ones in turn come first."""
         left, after = list(values), list[Scalar]()
-        for inner in self.vectors(outer):
+        for (lane, _), inner in zip(self.steps, self.vectors(outer)):
             for fold in self.along:
-                before = [left.pop(0) for _ in fold.states if left]
+                before = ([left.pop(0) for _ in fold.states] if values else
+                          self.initial(fold, lane, inner))
                 after += self.parts.lane_folds.row(fold, inner, before)
         return [*left, *after]
+
+    def initial(self, fold: Fold, lane: Loop, scope: Scope) -> list[Scalar]:
+        """The result of a reduction before the first row; a search has none."""
+        return [self.parts.expressions.value(fold.init[0], scope).of(lane.width)] if (
+            fold.reducer) else []
 
     def start(self, scope: Scope) -> list[Scalar]:
         """The results before the first row, for all turns."""
@@ -131,8 +137,8 @@ class _Group:
         count = len(self.steps) * len(self.folds)
         at_once = max(self.nest.at_once, count)
         turns = next(n for n in (4, 2, 1) if n * count <= at_once)
-        first = [self.parts.expressions.value(fold.init[0], scope).of(lane.width)
-                 for lane, _ in self.steps for fold in self.along]
+        first = [value for lane, _ in self.steps for fold in self.along
+                 for value in self.initial(fold, lane, scope)]
         return first + (turns - 1) * [self.parts.fold_steps.neutral(fold).of(lane.width)
                                       for lane, _ in self.steps for fold in self.along]
 
