@@ -169,11 +169,11 @@ def test_kernels_in_runs_can_be_written_for_other_processors(bits, form):
 
 @pytest.mark.parametrize("channels, cache, most", [(128, 32, 7), (128, 48, 11), (96, 32, 16)])
 def test_rows_whole_pages_apart_do_not_evict_each_other(channels, cache, most):
-    """The first cache holds as many such rows as it has ways, of a page each."""
+    """The first-level cache holds as many such rows as it has ways; here each has 4 KB."""
     def fun(x, w):
         return lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
     target = Machine("x86_64-unknown-linux-gnu", "", "+fma,+avx512f", 512,
-                     caches=(cache << 10, 1 << 20, 1 << 25))
+                     caches=(cache << 10, 1 << 20, 1 << 25), ways=cache // 4)
     closed = tanx.make_jaxpr(fun)(np.ones((4, 14, 14, channels), np.float32),
                                   np.ones((4, 4, channels, 64), np.float32))
     text = show_plan(build(closed, (), target).schedule)

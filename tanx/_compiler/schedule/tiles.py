@@ -318,8 +318,12 @@ def _most_rows(left: Operand, row: Index, machine: Machine) -> int:
     Each of its ways has one place for all elements that are multiples of its size apart. Rows at
     such distances need a way each, and the right operand needs one: a transposed 4 x 4
     convolution of 4 x 14 x 14 x 128 takes 1.22 ms with 7 rows, 1.57 with 14; an i8 matrix of 2048 x
-    2048 times 8 columns 1.39 and 1.94 (Cascade Lake, two cores, 8 ways).
+    2048 times 8 columns 1.39 and 1.94 (Cascade Lake, two cores, 8 ways). Kernels that load several
+    terms of a row at once seldom return to its line: 512 x 4096 times 32 columns is 5 % slower with
+    3 rows (Neoverse N1, 4 ways).
     """
+    if machine.multiplies_by_lane:
+        return _ROWS
     apart = left.along
     if left.place is not None:
         first, second = (substitute(left.place, {row: Const(k, row.dtype)}) for k in (0, 1))
