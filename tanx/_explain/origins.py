@@ -51,8 +51,8 @@ def origins(lowered: Lowered, fused: Program, names: Mapping[Buffer, Buffer],
     computed = _computed(lowered, fused)
     kernels = _touched(final.statements)
     before = _touched(fused.statements, names)
-    parts = _parts(kernels, before)
     known = {b for touched in before for b in touched.writes}
+    parts = _parts(_through_copies(kernels, known), before)
     found = []
     for number, kernel in enumerate(kernels):
         if parts[number] and not kernel.writes.isdisjoint(known):
@@ -91,6 +91,18 @@ def _behind(results: frozenset[Buffer], makers: Mapping[Buffer, Sequence[int]],
             seen.update(new)
             waiting += new
     return equations
+
+
+def _through_copies(kernels: Sequence[_Touched], known: set[Buffer]) -> list[_Touched]:
+    """Kernels that mention, instead of operands that were copied for them, what was copied."""
+    copied: dict[Buffer, frozenset[Buffer]] = {}
+    found = []
+    for kernel in kernels:
+        mentions = frozenset(b for own in kernel.mentions for b in copied.get(own, (own,)))
+        found.append(_Touched(mentions, kernel.writes))
+        if kernel.writes.isdisjoint(known):
+            copied.update(dict.fromkeys(kernel.writes, mentions - kernel.writes))
+    return found
 
 
 def _parts(kernels: Sequence[_Touched], before: Sequence[_Touched]) -> list[set[int]]:
