@@ -1,7 +1,8 @@
 """``maximum`` and ``minimum`` of arrays, by which 0.0 is greater than -0.0 on every processor.
 
-Those of NumPy give either zero, as the instruction of the processor does: on x86-64, the one that
-comes second. Where a result is zero, the sign is found by comparing bits.
+Those of NumPy give either zero, as the instruction of the processor does: on x86-64 the one that
+comes second, on ARM the right one, but not for narrow floats. Where a result is zero, the sign is
+found by comparing bits.
 """
 
 from __future__ import annotations
@@ -21,10 +22,14 @@ class Extreme:
 
     def __init__(self, ufunc: np.ufunc):
         self.ufunc = ufunc
+        # Letters of the dtypes whose zeros the function orders: quicker to find than dtypes.
+        self.exact = "".join(char for char in "fd" if _orders_zeros(ufunc, np.dtype(char)))
 
     def __call__(self, x: np.ndarray, y: np.ndarray):
         """The extremes of two arrays; a result is ambiguous where both are zero."""
         out = self.ufunc(x, y)
+        if out.dtype.char in self.exact:
+            return out
         if not x.ndim or not y.ndim:  # as in relu: most results are zero
             number, others = (y, x) if x.ndim else (x, y)
             if number or letter(out.dtype) != "f":
@@ -40,7 +45,7 @@ class Extreme:
     def reduce(self, x, axis=None, dtype=None):
         """The extreme along axes."""
         out = self.ufunc.reduce(x, axis=axis, dtype=dtype)
-        if _has_zeros(out):
+        if self._is_ambiguous(out):
             ordered = self.ufunc.reduce(_ordered(x), axis=axis)
             return np.where(out == 0, _restored(ordered, out), out)
         return out
@@ -48,19 +53,26 @@ class Extreme:
     def accumulate(self, x, axis=0, dtype=None):
         """The extreme of each element and all before it."""
         out = self.ufunc.accumulate(x, axis=axis, dtype=dtype)
-        if _has_zeros(out):
+        if self._is_ambiguous(out):
             ordered = self.ufunc.accumulate(_ordered(x), axis=axis)
             return np.where(out == 0, _restored(ordered, out), out)
         return out
 
     def at(self, x, indices, values) -> None:
         """Update elements of ``x`` by extremes, in place, those at equal indices in turn."""
+        if x.dtype.char in self.exact:
+            self.ufunc.at(x, indices, values)
+            return
         before = x.copy()
         self.ufunc.at(x, indices, values)
         if _has_zeros(x):
             ordered = _ordered(before)
             self.ufunc.at(ordered, indices, _ordered(np.asarray(values, x.dtype)))
             np.copyto(x, _restored(ordered, x), where=x == 0)
+
+    def _is_ambiguous(self, out) -> bool:
+        """Whether results are zeros of which the sign may be wrong."""
+        return out.dtype.char not in self.exact and _has_zeros(out)
 
 
 def _has_zeros(out) -> bool:
@@ -83,11 +95,11 @@ def _restored(ordered, like) -> np.ndarray:
     return _ordered(np.asarray(ordered)).view(like.dtype)
 
 
-def _made(ufunc: np.ufunc, greater: bool):
-    """The function itself where the processor has the better instruction."""
-    zeros = np.array([0, -0.0] * 32, np.float32), np.array([-0.0, 0] * 32, np.float32)
+def _orders_zeros(ufunc: np.ufunc, dtype: np.dtype) -> bool:
+    """Whether a function of NumPy takes 0.0 for greater than -0.0."""
+    zeros = np.array([0, -0.0] * 32, dtype), np.array([-0.0, 0] * 32, dtype)
     signs = np.signbit([ufunc(*zeros), ufunc(*zeros[::-1])])
-    return ufunc if (signs != greater).all() else Extreme(ufunc)
+    return bool((signs == (ufunc is np.minimum)).all())
 
 
-maximum, minimum = _made(np.maximum, True), _made(np.minimum, False)
+maximum, minimum = Extreme(np.maximum), Extreme(np.minimum)
