@@ -44,6 +44,7 @@ from .._core.types import (
 from .._loops import build
 from ..dtypes import float0, stored_numbers
 from ..errors import explain
+from .extremes import Extreme
 from .operands import ANY, NUMBER, accumulator, identity, letter, refused
 
 __all__ = ["broadcast_in_dim", "broadcast_in_dim_p", "reduce_sum", "reduce_sum_p", "reshape",
@@ -360,7 +361,7 @@ class Reduction(Primitive):
     kind = Kind.REDUCTION
     accepts = ANY
     combine: str
-    ufunc: np.ufunc
+    ufunc: np.ufunc | Extreme
     wide = False
     keeps_weak_type = True
 

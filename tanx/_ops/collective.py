@@ -28,7 +28,7 @@ from .compare import eq
 from .convert import convert
 from .create import iota
 from .dynamic import dynamic_index_in_dim
-from .extremes import maximum, minimum
+from .extremes import Extreme, maximum, minimum
 from .gather_scatter import index_take
 from .operands import ANY, NUMBER, letter, like
 from .slicing import index_in_dim
@@ -81,7 +81,7 @@ class AllReduce(Collective):
     kind = Kind.REDUCTION
     accepts: frozenset[str] = ANY
     combine: str
-    ufunc: np.ufunc
+    ufunc: np.ufunc | Extreme
     repeated: Callable  # the reduction of a number of equal elements
 
     def infer(self, x, *, axes, axis_index_groups):

@@ -16,7 +16,7 @@ from .arith import add, mul, sub
 from .compare import eq, ge, ne, select
 from .complex_parts import real
 from .create import full_like
-from .extremes import maximum, minimum
+from .extremes import Extreme, maximum, minimum
 from .layout import rev
 from .magnitude import max, min
 from .operands import INEXACT, NUMBER, accumulator, letter, like, refused
@@ -32,7 +32,7 @@ class Cumulative(Primitive):
 
     kind = Kind.STATEMENT
     accepts = NUMBER
-    ufunc: np.ufunc
+    ufunc: np.ufunc | Extreme
     transpose = never("it is not linear")
 
     def state(self, dtype: np.dtype) -> np.dtype:

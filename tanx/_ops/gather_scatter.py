@@ -32,7 +32,7 @@ from .compare import eq, lt, ne, select, select_n
 from .convert import cast
 from .create import full, full_like, iota
 from .derive import sum_cotangents, zeros_of
-from .extremes import maximum, minimum
+from .extremes import Extreme, maximum, minimum
 from .gather_geometry import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -453,7 +453,7 @@ def gather_like(x, indices, shape: tuple[int, ...], params, fill_value=None):
 class _Combining(Scatter):
     """A scatter whose updates are combined with the elements that they meet."""
 
-    ufunc: np.ufunc
+    ufunc: np.ufunc | Extreme
     scalar: Primitive
 
     def put(self, out, window, updates) -> None:

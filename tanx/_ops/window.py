@@ -23,7 +23,7 @@ from . import scalars
 from .base import batch_size, broadcast_in_dim, materialize
 from .compare import ge_p, le_p, select
 from .conv_shapes import padtype_to_pads
-from .extremes import maximum, minimum
+from .extremes import Extreme, maximum, minimum
 from .operands import ANY, NUMBER, accumulator, identity, letter, like
 from .pooling import select_and_gather_add
 from .reduce import halves, named_combiner, staged_combiner
@@ -44,7 +44,7 @@ class WindowReduction(Primitive):
     kind = Kind.REDUCTION
     accepts = ANY
     combine: str
-    ufunc: np.ufunc
+    ufunc: np.ufunc | Extreme
     wide = False
 
     def state(self, dtype: np.dtype) -> np.dtype:
