@@ -46,6 +46,7 @@ from .schedule.tiles import (
     marked,
     panel_columns,
     panel_place,
+    place_of,
     streams,
     sum_of_products,
     tiling,
@@ -128,7 +129,7 @@ def _computed(product: _Product, tuning: ContractTuning) -> Iterator[Expr | None
     """Which factors to try to compute on the way, ending with none: then all others are copied."""
     if product.row.extent <= tuning.few_rows and not isinstance(product.right, Load):
         yield product.right
-    if product.column.extent < tuning.many and not isinstance(product.left, Load):
+    if product.column.extent < tuning.many and place_of(product.left) is None:
         yield product.left
     yield None
 
@@ -262,24 +263,37 @@ def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statem
     excess, copies = None, list[Statement]()
     if words.times == "dot4u":
         excess, copies = _column_sums(product, 128, names)
-    rows = (*product.outer_of(product.left), product.row)
-    # Padding rows by a cache line avoids conflicts between cache sets.
-    line = machine.line // 4
-    copy = names.buffer([*_extents(rows), count + line], np.dtype(np.int32))
-    # Words that are full, those with some terms, and those without ask nothing of their numbers.
-    for first, end in pairwise((0, terms // words.terms, -(-terms // words.terms), count)):
-        if first < end:
-            one = Index("term", end - first)
-            left = packed(product.left, one + first)
-            if words.times == "dot4u":  # bytes without signs are 128 greater
-                left = op("xor", left, const(-0x7F7F7F80, np.int32))
-            copies.append(_parallel((*rows, one), [Store(copy, (*rows, one + first), left)]))
+    left = packed(product.left, word)
+    if words.times == "dot4u" or terms < count * words.terms or not _is_in_rows(
+            left, product.row, word, machine):
+        rows = (*product.outer_of(product.left), product.row)
+        # Padding rows by a cache line avoids conflicts between cache sets.
+        copy = names.buffer([*_extents(rows), count + machine.line // 4], np.dtype(np.int32))
+        left = copy[(*rows, word)]
+        # Words that are full, those with some terms, and those without ask nothing of their
+        # numbers.
+        for first, end in pairwise((0, terms // words.terms, -(-terms // words.terms), count)):
+            if first < end:
+                one = Index("term", end - first)
+                value = packed(product.left, one + first)
+                if words.times == "dot4u":  # bytes without signs are 128 greater
+                    value = op("xor", value, const(-0x7F7F7F80, np.int32))
+                copies.append(_parallel((*rows, one), [Store(copy, (*rows, one + first), value)]))
     fold = product.total.fold
-    body = op(words.times, copy[(*rows, word)], packed(product.right, word))
+    body = op(words.times, left, packed(product.right, word))
     total = Pick(Fold((word,), fold.init, fold.states, (body,), "add"), 0)
     nest = product.rest(total if excess is None else total - excess)
     found = _contracted(nest, names, machine)
     return None if found[-1] is nest else [*copies, *found]
+
+
+def _is_in_rows(left: Expr, row: Index, word: Index, machine: Machine) -> bool:
+    """Whether the words of a left factor lie in memory as they are, row by row, so that matrix
+    registers can load them; not if rows map to the same cache sets."""
+    place = place_of(left)
+    return machine.has_matrix_registers and place is not None and place[0].get(word) == 1 and (
+        place[0].get(row, 0) * 4 % machine.tuning.contract.conflict != 0) and all(
+        isinstance(atom, Index) for atom in place[0])
 
 
 def _column_sums(product: _Product, factor: int, names: _Names) -> tuple[Expr, list[Statement]]:
@@ -431,7 +445,8 @@ def _read_stores(stores: Sequence[Store], temps: set[Buffer]) -> tuple[Store, ..
 
 def _distance(factor: Expr, index: Index) -> int:
     """Distance in memory between elements along an index; 0 if it is not known."""
-    return offset(factor.buffer, factor.index)[0].get(index, 0) if isinstance(factor, Load) else 0
+    place = place_of(factor)
+    return place[0].get(index, 0) if place else 0
 
 
 def _has_rows(total: Pick, factor: Expr) -> bool:
@@ -547,20 +562,16 @@ class _Layout:
 
     def distances(self, factor: Expr, along: Index) -> tuple[int, int] | None:
         """Distances in memory between rows or columns, and between terms; None if not constant."""
-        if not isinstance(factor, Load):
+        place = place_of(factor)
+        if place is None or not all(isinstance(atom, Index) for atom in place[0]):
             return None
-        terms = offset(factor.buffer, factor.index)[0]
-        if not all(isinstance(atom, Index) for atom in terms):
-            return None
-        return terms.get(along, 0), terms.get(self.product.term, 0)
+        return place[0].get(along, 0), place[0].get(self.product.term, 0)
 
     def is_row_by_row(self, factor: Expr) -> bool:
         """Whether the terms, or the terms of a run, are adjacent, wherever the rows are."""
-        if not isinstance(factor, Load):
-            return False
-        places = offset(factor.buffer, factor.index)[0]
-        return places.get(self.product.term) == 1 and all(
-            isinstance(atom, Index) or atom.free == {self.product.row} for atom in places)
+        place = place_of(factor)
+        return place is not None and place[0].get(self.product.term) == 1 and all(
+            isinstance(atom, Index) or atom.free == {self.product.row} for atom in place[0])
 
     def streams(self) -> bool:
         """Whether the right factor is read in place, because there are few rows."""

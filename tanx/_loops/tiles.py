@@ -53,7 +53,8 @@ class Room:
 
 @record
 class Operand:
-    """Where the elements of an operand are: distances in elements.
+    """Where the elements of an operand are: distances in numbers of the size of a sum, which may
+    consist of several elements of the buffer.
 
     ``along`` is the distance of adjacent rows (or columns), ``across`` that in the other loop. In
     panels of ``panel`` rows or columns, all terms come before those of the next panel; ``along`` is

@@ -17,7 +17,9 @@ from tanx._compiler.emit.values import F32, I32
 from tanx._compiler.kernels.gemm import amx, micro
 from tanx._compiler.machine import Machine, host
 from tanx._compiler.matrix_registers import is_permitted
+from tanx._compiler.pipeline import build
 from tanx._compiler.schedule.tiles import best_tile
+from tests.compiler.agreement import run_module
 
 SERVER = Machine("x86_64-unknown-linux-gnu", "sapphirerapids",
                 "+avx512bf16,+avx512vnni,+amx-tile,+amx-bf16,+amx-int8", 512)
@@ -90,6 +92,22 @@ def test_products_of_bytes(server, rows, terms, columns):
         got = compiled(x, y)
         assert got.dtype == np.int32
         np.testing.assert_array_equal(got, x.astype(np.int32) @ y.astype(np.int32))
+
+
+@pytest.mark.parametrize("terms, in_place", [(64, True), (96, True), (60, False), (2048, False)])
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.int8])
+def test_rows_of_words_are_read_in_place(terms, in_place, dtype):
+    """Neighbours in a row are the bits of a word, unless words are padded or rows conflict."""
+    terms *= 1 if dtype == ml_dtypes.bfloat16 else 2
+    random = np.random.default_rng(terms)
+    x, y = (random.integers(-9, 9, shape).astype(dtype) for shape in ((64, terms), (terms, 48)))
+    wide = jnp.float32 if dtype == ml_dtypes.bfloat16 else jnp.int32
+    fun = lambda x, y: jnp.matmul(x[1:], y, preferred_element_type=wide)
+    module = build(tanx.make_jaxpr(fun)(x, y), machine=SERVER)
+    assert len(module.program.temps) == (1 if in_place else 2)
+    for data in (x, -x):
+        (got,) = run_module(module, [data, y])
+        np.testing.assert_array_equal(got, data[1:].astype(wide) @ y.astype(wide))
 
 
 def test_few_rows_are_not_worth_copies_of_the_other_factor(server):

@@ -43,11 +43,11 @@ from ..._loops.traverse import children, folds, loads, rewrite, substitute, walk
 from ..machine import Machine
 from ..matrix_registers import INSTRUCTIONS, SIZE
 from ..tuning import TileTuning
-from .analysis import offset
+from .analysis import Terms, offset
 
 __all__ = ["best_tile", "copied_by_tasks", "factors", "final_stores", "has_tiles",
            "in_matrix_registers", "is_tiled", "lanes_of", "marked", "panel_columns", "panel_place",
-           "streams", "sum_of_products", "tiling", "times", "unmarked"]
+           "place_of", "streams", "sum_of_products", "tiling", "times", "unmarked"]
 
 _ROWS = 16
 """Rows of a tile at most."""
@@ -178,6 +178,46 @@ def _product(total: Pick) -> Op:
     return product
 
 
+def place_of(factor: Expr) -> tuple[Terms, int] | None:
+    """The position of a factor in its buffer, as terms and a constant; None if it is computed.
+
+    Positions count numbers of the factor's size: narrow numbers that are adjacent in memory may be
+    the bits of one word (``contraction.py``).
+    """
+    if isinstance(factor, Load):
+        return offset(factor.buffer, factor.index)
+    parts = _parts_of_word(factor)
+    if parts is None:
+        return None
+    terms, first = offset(parts[0].buffer, parts[0].index)
+    for n, part in enumerate(parts):
+        if part.buffer is not parts[0].buffer or offset(part.buffer, part.index) != (
+                terms, first + n):
+            return None
+    count = len(parts)
+    if first % count or any(distance % count for distance in terms.values()):
+        return None
+    return {atom: distance // count for atom, distance in terms.items()}, first // count
+
+
+def _parts_of_word(factor: Expr) -> list[Load] | None:
+    """The narrow numbers whose bits a word consists of, the lowest first."""
+    bits = [factor]
+    while isinstance(bits[0], Op) and bits[0].name == "or":
+        bits[:1] = bits[0].args
+    found = []
+    for expr in bits:
+        match expr:
+            case Op(name="shift_left", args=(Op(name="convert", args=(Op(name="bitcast", args=(
+                    Load() as load,)),)), Const(value=shift))):
+                found.append(load)
+                if shift != 8 * load.dtype.itemsize * (len(found) - 1):
+                    return None
+            case _:
+                return None
+    return found if found[0].dtype.itemsize * len(found) == factor.dtype.itemsize else None
+
+
 def final_stores(body: Sequence[Statement]) -> tuple[Store, ...]:
     """The stores of a nest without those that later ones overwrite; none if there is anything else.
 
@@ -272,9 +312,11 @@ class _Loops:
 
     def operand(self, factor: Expr, along: Index, across: Index) -> Operand | None:
         """Where the elements of a factor are; None if not at constant distances."""
-        if not isinstance(factor, Load):
+        found = place_of(factor)
+        if found is None:
             return self.computed(factor, along, across)
-        places, first = offset(factor.buffer, factor.index)
+        places, first = found
+        (buffer,) = {load.buffer for load in loads(factor)}
         outer: dict[Index, int] = {}
         within: dict[Expr, int] = {}
         for atom, distance in places.items():
@@ -288,9 +330,8 @@ class _Loops:
         anywhere = None
         if within and not along_it:
             anywhere = reduce(add, [atom * distance for atom, distance in within.items()])
-        return Operand(factor.buffer, first, outer, along_it, places.get(across, 0), panel,
+        return Operand(buffer, first, outer, along_it, places.get(across, 0), panel,
                        tuple(places.get(i, 0) for i in self.runs), anywhere)
-
 
     def computed(self, factor: Expr, along: Index, across: Index) -> Operand | None:
         """Where the elements of a factor would be if they were stored, in the order of the elements
@@ -312,7 +353,7 @@ def _in_conflict(operand: Operand, terms: int, tuning: TileTuning) -> bool:
         operand.panel or operand.across * operand.buffer.dtype.itemsize % tuning.conflict)
 
 
-def _most_rows(left: Operand, row: Index, machine: Machine) -> int:
+def _most_rows(left: Operand, row: Index, itemsize: int, machine: Machine) -> int:
     """How many rows of a left operand the first-level cache holds at once.
 
     Each of its ways has one place for all elements that are multiples of its size apart. Rows at
@@ -331,7 +372,7 @@ def _most_rows(left: Operand, row: Index, machine: Machine) -> int:
             return _ROWS
         apart = second.value - first.value
     size, ways = machine.caches[0] // machine.ways, machine.ways
-    conflict = apart and apart * left.buffer.dtype.itemsize % size == 0
+    conflict = apart and apart * itemsize % size == 0
     return ways - 1 if conflict and row.extent > ways else _ROWS
 
 
@@ -393,7 +434,8 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     terms = prod(i.extent for i in (*loops.runs, loops.term))
     tuning = machine.tuning.tiles
     tile = best_tile(form, rows, columns, terms, total.dtype, machine, a.panel, b.panel, times,
-                     _most_rows(a, loops.row, machine) if form == "k" else _ROWS)
+                     _ROWS if form == "m" else
+                     _most_rows(a, loops.row, total.dtype.itemsize, machine))
     if tile is None:
         return None
     depth = (_depth_of_runs(loops, form, terms, (a, b), tuning) if in_runs else
