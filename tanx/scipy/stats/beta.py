@@ -69,7 +69,12 @@ def sf(x, a, b, loc=0, scale=1):
     Array([0.5625, 0.25  , 0.    ], dtype=float32)
     """
     x, a, b, loc, scale = operands("beta.sf", x, a, b, loc, scale)
-    return lax.betainc(*jnp.broadcast_arrays(b, a, jnp.clip((scale + loc - x) / scale, 0, 1)))
+    x, a, b, rest = jnp.broadcast_arrays(
+        jnp.clip((x - loc) / scale, 0, 1), a, b, jnp.clip((scale + loc - x) / scale, 0, 1))
+    # So close to 0 that 1 - x has lost half of the digits of x.
+    near = x < jnp.sqrt(jnp.finfo(x.dtype).eps)
+    found = lax.betainc(jnp.where(near, a, b), jnp.where(near, b, a), jnp.where(near, x, rest))
+    return jnp.where(near, 1 - found, found)
 
 
 @library_jit
