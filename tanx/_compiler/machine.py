@@ -7,7 +7,6 @@ this one is generated in the same way, and can be inspected; `host` describes th
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from .._base.config import enable_compilation_cache
+from .._base.limits import processors
 from .._base.records import record
 from .matrix_registers import is_permitted
 from .tuning import USUAL, Tuning
@@ -40,9 +40,8 @@ class Machine:
     """A processor as LLVM knows it, the bits of its vector registers, caches and cores.
 
     ``caches`` has the bytes of the first, second and last level of cache that a core can use,
-    ``ways`` the ways of the first level, ``line`` the bytes of a line, ``cores`` the number of
-    cores of the machine, whether or not this process may use all of them, ``rates`` how fast one
-    is, and ``tuning`` the thresholds of the passes.
+    ``ways`` the ways of the first level, ``line`` the bytes of a line, ``cores`` how many
+    cores a program may use, ``rates`` how fast one is, and ``tuning`` the thresholds of the passes.
 
     >>> wide = Machine("x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512f", 512)
     >>> wide.vector_registers, wide.multiplies_bytes
@@ -179,7 +178,7 @@ def _found() -> Machine:
         triple, more = _APPLE[0], _OWN_ORDER + _APPLE[1]
     caches = caches_of()
     return Machine(triple, llvm.get_host_cpu_name(), features.flatten() + more, bits, caches,
-                   ways_of(caches[0]), cores=os.cpu_count() or 1)
+                   ways_of(caches[0]), cores=processors())
 
 
 def _processor_facts() -> bytes:

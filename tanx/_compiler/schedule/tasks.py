@@ -93,11 +93,10 @@ def in_tasks(program: Program, machine: Machine) -> Program:
     return replace(program, temps=tuple(b for b in temps if b in used), statements=statements)
 
 
-def _tasks_in(statement: Statement, machine: Machine) -> int:
-    """How many tasks a statement is worth."""
-    tuning = machine.tuning.tasks
+def _tasks_in(statement: Statement, machine: Machine, grain: float) -> int:
+    """How many tasks a statement is worth, of that many seconds at least."""
     seconds = cost(Program((), (), (), (statement,))).seconds(machine.rates)
-    return min(tuning.most, round(seconds / tuning.grain))
+    return min(machine.tuning.tasks.most, round(seconds / grain))
 
 
 def _even(tasks: int, tuning: TaskTuning) -> int:
@@ -112,6 +111,8 @@ class _Scheduler:
         self.machine, self.tuning = machine, machine.tuning.tasks
         self.taken = set(program.buffers)
         self.temps: list[Buffer] = []
+        self.read_by_tiles = frozenset(b for s in program.statements if is_tiled(s)
+                                       for b in mentioned(s) if b.role == "temp")
 
     def parts(self, statement: Statement) -> Iterator[Statement]:
         """The statements that replace one."""
@@ -126,7 +127,7 @@ class _Scheduler:
                 is_tiled(statement)):
             yield statement
             return
-        wanted = _tasks_in(statement, self.machine)
+        wanted = _tasks_in(statement, self.machine, self.grain(statement))
         if wanted < 2:
             yield statement
             return
@@ -144,6 +145,12 @@ class _Scheduler:
             cut = cut or _best_cut(loops, wanted, enough,
                                    lambda i: min(near(i), self.tuning.line), self.tuning)
             yield from [statement] if cut is None else _applied(cut, statement)
+
+    def grain(self, statement: Statement) -> float:
+        """Seconds of a task at least: less for copies, since the product after them needs the
+        threads anyway."""
+        is_copy = self.read_by_tiles.issuperset(written((statement,)))
+        return self.tuning.grain_of_copies if is_copy else self.tuning.grain
 
     def with_room(self, call: Extern) -> Extern:
         """A library call on lines with scratch memory for several tasks, if that pays."""
@@ -195,7 +202,7 @@ class _Scheduler:
             return []
         few = prod(store.buffer.shape)
         most = prod(i.extent for i in nest.indices) // (self.tuning.many_each * max(few, 1))
-        wanted = min(_even(_tasks_in(nest, self.machine), self.tuning), most,
+        wanted = min(_even(_tasks_in(nest, self.machine, self.tuning.grain), self.tuning), most,
                      self.tuning.most_copies)
         cut = _cut(nest.indices[0], wanted, 1, self.tuning) if wanted > 1 else None
         if cut is None:
@@ -282,7 +289,8 @@ class _Scheduler:
         for (loops, *_), folds in groups.items():
             alone = temp("alone", [i.extent for i in loops], folds[0].states[0].dtype)
             stores = tuple(Store(alone, loops, Pick(fold, 0)) for fold in folds)
-            wanted = _tasks_in(Nest(loops, (PARALLEL,) * len(loops), stores), self.machine)
+            wanted = _tasks_in(Nest(loops, (PARALLEL,) * len(loops), stores), self.machine,
+                               self.tuning.grain)
             if wanted < 2:
                 continue
             near, least = partial(_neighbours, self.tuning, _accesses(stores)), 1
