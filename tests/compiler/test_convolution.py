@@ -179,3 +179,17 @@ def test_rows_whole_pages_apart_do_not_evict_each_other(channels, cache, most):
     text = show_plan(build(closed, (), target).schedule)
     rows = [int(n) for n in re.findall(r"tiles\((\d+) x", text)]
     assert rows and max(rows) <= most and (most < 16 or max(rows) > 8)
+
+
+def test_gathers_beside_interleaved_loads():
+    """Lanes that are off read the first element, which an interleaved load reads as well."""
+    def fun(x, y, z):
+        x = (x + y).reshape(1, 1, -1)
+        out = lax.conv_general_dilated(x, x[..., :5], (1,), [(3, 1)], lhs_dilation=(2,))
+        z = lax.rsqrt(1 + z * z)
+        return lax.integer_pow(1 + z * z, -2), jnp.cumsum(out, axis=0)
+
+    x = np.array([4, 4, 12, 5, 4, 2, 9, 8], np.uint8)
+    with tanx.enable_x64(True), settings({"fuse.nodes": 8}):
+        check_function(tanx.vmap(fun, in_axes=None, axis_size=2), x, np.float64(-2.75),
+                       np.float64(-2.75))

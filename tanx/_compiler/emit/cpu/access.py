@@ -195,14 +195,14 @@ class Access:
         if len(fixed) < len(terms) and 0 <= least <= greatest < prod(buffer.shape) < 1 << 31:
             # The part of the address that lanes share is in range, and offsets from it are small.
             moved = {atom: factor for atom, factor in terms.items() if atom not in fixed}
-            near = select(mask, addresses.offsets(moved, 0, scope, small=True), 0)
+            near = _or_zero(mask, addresses.offsets(moved, 0, scope, small=True))
             start = addresses.address(buffer, fixed, rest, scope)
             return elements.gather(buffer, near, start)
         offsets = addresses.offsets(terms, rest, scope)
         if offsets.type.lanes == 1:
             safe = select(any_lane(mask), offsets, 0)
             return elements.read(buffer, addresses.further(buffer, addresses.base(buffer), safe))
-        return elements.gather(buffer, select(mask, offsets, 0))
+        return elements.gather(buffer, _or_zero(mask, offsets))
 
     def _read_of_group(self, buffer: Buffer, terms: Mapping[Expr, int], rest: int, stride: int,
                        scope: Scope) -> Scalar | None:
@@ -246,3 +246,13 @@ class Access:
             words = self.writer.write(words.type, f"lshr {words!r}, {shift.text}")
         type = memory_type(buffer.dtype).of(lanes.width)
         return from_memory(self.writer.write(type, f"trunc {words!r} to {type.text}"), buffer.dtype)
+
+
+def _or_zero(mask: Value, offsets: Value) -> Value:
+    """Offsets in active lanes, and 0 in the others."""
+    if offsets.writer.machine.is_arm:
+        # LLVM 22 folds a select of constants so late that code generation already counts on its
+        # result for the step of an interleaved load, where a step of 0 means one to the next
+        # element: the gather then reads elsewhere.
+        return offsets & mask.spread(offsets.type.bits)
+    return select(mask, offsets, 0)
