@@ -124,18 +124,28 @@ fails_job: list[Callable[[int, BaseException], bool]] = []
 
 def fail(error: BaseException) -> None:
     """Stop the program that runs in this thread, or whose task this is, for an error."""
-    thread = threading.get_ident()
-    if thread in set(workers):
-        thread = owner.value
+    thread = _program()
     if not any(fails(thread, error) for fails in fails_job) and thread not in _errors:
         _errors[thread] = error
         doom(error)
 
 
 def _no_room(error: BaseException | None, address: int) -> None:
-    """Stop a program because a task finds no memory; ``error`` is that of a signal handler."""
-    size = ctypes.c_int64.from_address(address).value
-    fail(out_of_memory("tanx.jit", [], size) if error is None else error)
+    """Stop a program because a task finds no memory; ``error`` is that of a signal handler.
+
+    Other tasks that run already may find none either. Only the first one tells what is alive, since
+    looking through all objects of a large process takes a second.
+    """
+    if error is None and not _why(_program(), None):
+        error = out_of_memory("tanx.jit", [], ctypes.c_int64.from_address(address).value)
+    if error is not None:
+        fail(error)
+
+
+def _program() -> int:
+    """The thread of the program that runs in this thread, or whose task this is."""
+    thread = threading.get_ident()
+    return owner.value if thread in set(workers) else thread
 
 
 def has_failed() -> bool:
