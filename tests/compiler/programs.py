@@ -23,9 +23,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
+from multiprocessing.context import SpawnContext
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -735,9 +739,14 @@ def make(seed: int) -> Source:
     return Maker(seed).program()
 
 
+def _varied(seed: int) -> Source:
+    """The program of a seed, with thresholds that go with it."""
+    return replace(make(seed), settings=SETTINGS[seed // 4 % len(SETTINGS)])
+
+
 def report_of(seed: int) -> str | None:
     """What goes wrong with the program of a seed, and the smallest program with which it does."""
-    source = replace(make(seed), settings=SETTINGS[seed // 4 % len(SETTINGS)])
+    source = _varied(seed)
     if not source.fails():
         return None
     least = smaller(source)
@@ -752,22 +761,57 @@ def main() -> None:
     options = parser.parse_args()
     done = failures = 0
     end = options.seed + options.count
-    parts = [range(seed, min(seed + 20, end)) for seed in range(options.seed, end, 20)]
-    with ProcessPoolExecutor(options.jobs, get_context("spawn"), _end_with, (os.getpid(),)) as pool:
-        for part in as_completed([pool.submit(_reports_of, part) for part in parts]):
-            for report in part.result():
-                done += 1
-                if report:
-                    failures += 1
-                    sys.stdout.write(f"\n{report}\n")
-            sys.stdout.write(f"\r{done} of {options.count} programs, {failures} failures")
-            sys.stdout.flush()
+    parts = [[*range(seed, min(seed + 20, end))] for seed in range(options.seed, end, 20)]
+    for reports in _in_processes(parts, options.jobs):
+        done += len(reports)
+        for report in filter(None, reports):
+            failures += 1
+            sys.stdout.write(f"\n{report}\n")
+        sys.stdout.write(f"\r{done} of {options.count} programs, {failures} failures")
+        sys.stdout.flush()
     sys.stdout.write("\n")
     sys.exit(bool(failures))
 
 
-def _reports_of(seeds: Iterable[int]) -> list[str | None]:
-    return [report_of(seed) for seed in seeds]
+def _in_processes(parts: list[list[int]], jobs: int) -> Iterator[list[str | None]]:
+    """The reports of each part. A program that kills its process is reported, too."""
+    spawn = get_context("spawn")
+    with TemporaryDirectory() as folder:
+        while parts:
+            with ProcessPoolExecutor(jobs, spawn, _end_with, (os.getpid(),)) as pool:
+                running = {pool.submit(_reports_of, part, folder): part for part in parts}
+                for future in as_completed(running):
+                    with suppress(BrokenProcessPool):
+                        yield future.result()
+                        parts.remove(running[future])
+            deadly = [seed for seed in _seeds_in(folder, parts) if _dies(spawn, seed)]
+            if parts and not deadly:
+                raise RuntimeError("a process died, and no program that ran does it alone.")
+            for seed in deadly:
+                yield [f"seed {seed}: its process dies\n\n{_varied(seed).script()}"]
+            parts = [[seed for seed in part if seed not in deadly] for part in parts]
+
+
+def _seeds_in(folder: str, parts: list[list[int]]) -> list[int]:
+    """The programs of unfinished parts that processes have begun last."""
+    found = {int(file.read_text()) for file in Path(folder).iterdir()}
+    return sorted(found.intersection(seed for part in parts for seed in part))
+
+
+def _dies(spawn: SpawnContext, seed: int) -> bool:
+    process = spawn.Process(target=report_of, args=(seed,))
+    process.start()
+    process.join()
+    return process.exitcode != 0
+
+
+def _reports_of(seeds: Iterable[int], folder: str) -> list[str | None]:
+    """The reports of programs; a file with the name of this process says which one runs."""
+    file, reports = Path(folder) / str(os.getpid()), []
+    for seed in seeds:
+        file.write_text(str(seed))
+        reports.append(report_of(seed))
+    return reports
 
 
 def _end_with(parent: int) -> None:
