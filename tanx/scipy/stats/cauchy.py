@@ -114,11 +114,11 @@ def _beyond(y):
     """
     size = jnp.abs(y)
     middle, great = size > tan(pi / 8), size > tan(3 * pi / 8)
-    rise = jnp.where(great, 1, jnp.where(middle, 1 - size, -size))
-    slope = rise / jnp.where(great, size, jnp.where(middle, 1 + size, 1))
-    share = slope * lax.polynomial(slope * slope, _ARC[max(4, y.dtype.itemsize)])
+    rise = jnp.where(great, 1, jnp.where(middle, 1, 0) - size)
+    slope = rise / jnp.where(great, size, 1 + jnp.where(middle, size, 0))
     start = jnp.where(great, 0, jnp.where(middle, 0.25, 0.5)).astype(y.dtype)
-    return jnp.where(y < 0, (1 - start) - share, start + share)
+    share = start + slope * lax.polynomial(slope * slope, _ARC[max(4, y.dtype.itemsize)])
+    return jnp.where(y < 0, 1 - share, share)
 
 
 @_beyond.defjvp
