@@ -41,11 +41,19 @@ BESIDE = """
 numpy scipy llvmlite ml_dtypes opt_einsum absl-py typing_extensions toolz wadler-lindig beartype
 msgpack rich tqdm multipledispatch treescope PyYAML humanize tensorstore nest_asyncio simplejson
 etils[epath,epy] protobuf cloudpickle decorator gast dm-tree tabulate jmp fastprogress dm-env
-six plum-dispatch ordered_set ml-collections mujoco trimesh flask jinja2 pillow svgwrite aiofiles
-matplotlib gymnasium seaborn
+six plum-dispatch ordered_set ml-collections mujoco trimesh flask flask-cors jinja2 pillow
+svgwrite aiofiles matplotlib gymnasium seaborn
 """.split()
 """What the libraries need besides JAX: they are installed without their dependencies, as those of
 the environment of tanx must not bring jax."""
+
+TESTS = """
+pytest typeguard==2.13.3 parameterized mock scikit-learn dill ipython
+""".split()
+"""What the libraries' own tests need (``suites.py``)."""
+
+ON_JAX = ["mujoco-mjx"]
+"""What they need that itself depends on JAX: installed without its dependencies as well."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +72,8 @@ def make(folder: Path) -> None:
     for name, extra in (("tanx", []), ("jax", ["jax==0.11.2", "jaxlib==0.11.2"])):
         subprocess.run([sys.executable, "-m", "venv", folder / name], check=True)
         pip = [folder / name / "bin" / "pip", "install", "--quiet"]
-        subprocess.run([*pip, *BESIDE, *extra], check=True)
-        subprocess.run([*pip, "--no-deps", *sorted(set(LIBRARIES.values()))], check=True)
+        subprocess.run([*pip, *BESIDE, *TESTS, *extra], check=True)
+        subprocess.run([*pip, "--no-deps", *ON_JAX, *sorted(set(LIBRARIES.values()))], check=True)
 
 
 def run(python: Path, program: Path, as_jax: bool, limit: float) -> Outcome:

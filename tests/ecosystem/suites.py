@@ -74,7 +74,7 @@ SUITES = {
     "blackjax": Suite(("tests",), checkout=True, sample=5),
     "quax": Suite(("tests/unit", "tests/usage"), checkout=True),
     "jaxopt": Suite(("tests",), checkout=True, sample=5),
-    "flashbax": Suite(("flashbax",)),
+    "flashbax": Suite(("flashbax",), sample=10),
     "treeo": Suite(("tests",), checkout=True),
 }
 
