@@ -73,9 +73,9 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
             _refuse_mapped_types(args, kwargs)
         leaves, in_tree = tree_flatten((args, kwargs))
         if any(type(x) is Zero for x in leaves):  # a rule of a library maps its tangents
-            hidden = vmap(lambda *a, **k: _hidden(fun(*_shown(a), **_shown(k))), in_axes, out_axes,
+            hidden = vmap(lambda *a, **k: fun(*_shown(a), **_shown(k)), in_axes, out_axes,
                           axis_name, axis_size, spmd_axis_name, sum_match)
-            return _shown(hidden(*_hidden(args), **_hidden(kwargs)))
+            return hidden(*_hidden(args), **_hidden(kwargs))
         axes = axes_of("tanx.vmap", "in_axes", in_axes, args) + [0] * (
             len(leaves) - tree_structure(args).num_leaves)
         # What is not mapped may be anything, such as dtypes and strings; numbers stay numbers.
@@ -88,11 +88,16 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
         size = _mapped_size(fun, args, kwargs, leaves, axes, axis_size)
         dims = [*map(_from_front, axes, leaves)]
         out_tree: Any = None
+        zeros = False
 
         def flat(*xs):
-            nonlocal out_tree
+            nonlocal out_tree, zeros
             given, keywords = tree_unflatten(in_tree, xs)
-            outs, out_tree = result_leaves("tanx.vmap", fun, fun(*given, **keywords))
+            found = fun(*given, **keywords)
+            outs, out_tree = result_leaves("tanx.vmap", fun, found)
+            zeros = any(type(x) is Zero for x in outs)
+            if zeros:
+                outs, out_tree = tree_flatten(_hidden(found))
             if any(map(is_ref, outs)):
                 raise ValueError(explain("tanx.vmap", f"{name_of(fun)} returns a reference.",
                                          hint="return its content: ref[...]."))
@@ -104,8 +109,9 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
         places = axes_of("tanx.vmap", "out_axes", out_axes, result)
         _check_mapped(result, out_dims, places)
         with dividing(divided):
-            return tree_unflatten(out_tree, [
+            result = tree_unflatten(out_tree, [
                 _placed(x, d, size, place) for x, d, place in zip(outs, out_dims, places)])
+        return _shown(result) if zeros else result
     return mapped
 
 

@@ -206,3 +206,16 @@ def test_zero_tangents_are_passed_on():
     mapped = tanx.vmap(lambda x, tangents: (x * 2, [tangents[0], x]), in_axes=(0, [None, None]))
     double, (same, x) = mapped(jnp.arange(3.0), [zero, 1.0])
     assert double.tolist() == [0, 2, 4] and x.tolist() == [0, 1, 2] and same is zero
+
+
+@pytest.mark.parametrize("out_axes", [0, -1, None])
+@pytest.mark.parametrize("dtype", [np.float32, tanx.float0])
+def test_zero_tangents_that_the_function_makes(dtype, out_axes):
+    """The tangent of an integer result, for one, is known to be zero where no argument's is."""
+    zero = ad.Zero(tanx.core.ShapedArray((), dtype))
+    mapped = tanx.vmap(lambda x: {"sum": x * 2, "tangent": zero}, out_axes={"sum": 0,
+                                                                           "tangent": out_axes})
+    for _ in range(4):
+        found = mapped(jnp.arange(3.0))
+        assert found["sum"].tolist() == [0, 2, 4] and found["tangent"] is zero
+    assert tanx.jit(lambda x: mapped(x)["sum"])(jnp.arange(3.0)).tolist() == [0, 2, 4]
