@@ -1,4 +1,4 @@
-"""What the array API standard asks of a namespace: its version, and facts about it."""
+"""The parts of the array API standard that describe a namespace: its version and capabilities."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ArrayNamespaceInfo:
     """Facts about the namespace, as ``__array_namespace_info__()`` returns them."""
 
     def capabilities(self) -> dict[str, Any]:
-        """What compiled functions can do, too: their shapes depend on no data."""
+        """What the namespace supports, restricted to what also works in compiled functions."""
         return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 64}
 
     def default_device(self) -> None:
@@ -51,7 +51,7 @@ class ArrayNamespaceInfo:
 
     def dtypes(self, *, device=None, kind: str | tuple[str, ...] | None = None,
                ) -> dict[str, np.dtype]:
-        """The dtypes of the standard, those of a kind or of some kinds; 64 bits where enabled.
+        """The dtypes of the standard, or only those of the given kinds; 64-bit ones if enabled.
 
         >>> list(jnp.__array_namespace_info__().dtypes(kind="signed integer"))
         ['int8', 'int16', 'int32']

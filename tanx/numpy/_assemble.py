@@ -68,7 +68,7 @@ def _operands(function: str, arrays, dtype) -> list:
 
 
 def _alike(arrays) -> bool:
-    """Whether all are arrays of one dtype, so that there is nothing to promote; the common case."""
+    """Whether all are arrays of one dtype, so that nothing needs promotion; the common case."""
     first = arrays[0]
     if type(first) is not Array:
         return False
@@ -78,7 +78,7 @@ def _alike(arrays) -> bool:
 
 
 def concatenate(arrays, axis=0, dtype=None):
-    """``arrays`` joined along a dimension that they have; along ``axis=None``, flattened first.
+    """``arrays`` joined along an existing dimension; with ``axis=None`` they are flattened first.
 
     An array in place of a list means the slices along its first dimension.
 
@@ -119,7 +119,7 @@ def _joined_slices(arrays, axis, dtype):
 
 
 def concat(arrays, /, *, axis=0):
-    """``arrays`` joined along a dimension that they have; see :func:`concatenate`.
+    """``arrays`` joined along an existing dimension; see :func:`concatenate`.
 
     >>> jnp.concat([jnp.arange(2), jnp.arange(3)])
     Array([0, 1, 0, 1, 2], dtype=int32)
@@ -147,7 +147,7 @@ def stack(arrays, axis=0, out=None, dtype=None):
         raise ValueError(explain(
             "tanx.numpy.stack", "arrays must have the same shape.",
             *(f"array {i}: {typeof(x)}" for i, x in enumerate(operands)),
-            hint="tanx.numpy.concatenate joins along an axis that they have."))
+            hint="tanx.numpy.concatenate joins along an existing axis."))
     return lax.stack(operands, canonical_axis("stack", axis, operands[0], 1))
 
 # -- joining by rows, columns and layers -----------------------------------------------------------
@@ -163,7 +163,7 @@ def _each(function: str, reshaped, arrays):
 
 
 def hstack(tup, dtype=None):
-    """Arrays joined side by side: along the second dimension, vectors along their only one.
+    """Arrays joined side by side: along the second dimension; vectors along their only dimension.
 
     >>> jnp.hstack([jnp.array([[1], [2]]), jnp.array([[3], [4]])])
     Array([[1, 3],
@@ -175,7 +175,7 @@ def hstack(tup, dtype=None):
 
 
 def vstack(tup, dtype=None):
-    """Arrays joined one below the other: along the first dimension, vectors being rows.
+    """Arrays joined one below the other: along the first dimension; vectors count as rows.
 
     >>> jnp.vstack([jnp.array([1, 2]), jnp.array([3, 4])])
     Array([[1, 2],
@@ -195,7 +195,7 @@ def dstack(tup, dtype=None):
 
 
 def column_stack(tup):
-    """Arrays joined side by side, vectors being columns.
+    """Arrays joined side by side; vectors count as columns.
 
     >>> jnp.column_stack([jnp.array([1, 2]), jnp.array([3, 4])])
     Array([[1, 3],
@@ -240,7 +240,7 @@ def _block(nested):
 
 @library_jit(static_argnames="axis")
 def append(arr, values, axis=None):
-    """``values`` joined to the end of ``arr`` along ``axis``; flattened first without one.
+    """``arr`` with ``values`` appended along ``axis``; without ``axis``, both are flattened first.
 
     >>> jnp.append(jnp.array([1, 2]), 3)
     Array([1, 2, 3], dtype=int32)
@@ -275,7 +275,7 @@ def _split(function: str, ary, sections, axis, uneven: bool = False) -> list:
 
 
 def split(ary, indices_or_sections, axis=0):
-    """``ary`` cut along ``axis``: into equally many sections, or at the indices given.
+    """``ary`` cut along ``axis``: into a number of equal sections, or at the given indices.
 
     >>> jnp.split(jnp.arange(5), [1, 3])
     [Array([0], dtype=int32), Array([1, 2], dtype=int32), Array([3, 4], dtype=int32)]
@@ -293,7 +293,7 @@ def array_split(ary, indices_or_sections, axis=0):
 
 
 def hsplit(ary, indices_or_sections):
-    """``ary`` cut along its second dimension, vectors along their only one; see :func:`split`.
+    """``ary`` cut along its second dimension, or a vector along its only one; see :func:`split`.
 
     >>> [x.shape for x in jnp.hsplit(jnp.zeros((2, 4)), 2)]
     [(2, 2), (2, 2)]
@@ -347,11 +347,11 @@ def tile(A, reps):
 
 @by_out_sharding
 def repeat(a, repeats, axis=None, *, total_repeat_length=None, out_sharding=None):
-    """Each element of ``a`` along ``axis`` repeated, by one number or one for each of them.
+    """Each element of ``a`` along ``axis`` repeated; ``repeats`` is a number, or one per element.
 
     Without ``axis``, ``a`` is flattened first. The length of the result must be known while
-    tracing: where ``repeats`` is traced, ``total_repeat_length`` tells it, and what is too long is
-    cut off while what is too short goes on with the last element.
+    tracing. If ``repeats`` is traced, give ``total_repeat_length``: a longer result is cut off, a
+    shorter one is filled with the last element.
 
     >>> jnp.repeat(jnp.array([1, 2]), jnp.array([1, 3]))
     Array([1, 2, 2, 2], dtype=int32)
@@ -364,7 +364,7 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None, out_sharding=None
     if Explicit.seen and typeof(a).entries[axis] is not None:
         raise ValueError(explain(
             "tanx.numpy.repeat", "a dimension that is repeated must not be divided, unless "
-            "out_sharding says how the result is.", f"array: {a.aval}", f"axis:  {axis}"))
+            "out_sharding is given.", f"array: {a.aval}", f"axis:  {axis}"))
     n = a.shape[axis]
     if total_repeat_length is not None:
         positions = _repeated(repeats, n, operator.index(total_repeat_length))
@@ -392,21 +392,21 @@ def _repeats_known(repeats) -> np.ndarray:
 
 
 def _repeated(repeats, n: int, total: int):
-    """Which element is at each of ``total`` places when they are repeated."""
+    """The index of the element at each of the ``total`` places of the result."""
     ends = lax.cumsum(broadcast_to(ravel(as_operand("repeat", repeats)), (n,)))
     begins = zeros(total, ends.dtype).at[ends].add(1, mode="drop")
     return lax.min(lax.cumsum(begins), convert(n - 1, ends.dtype))
 
 
 def pick(a, indices, axis: int):
-    """The slices of ``a`` along ``axis`` at ``indices``, which are within bounds."""
+    """The slices of ``a`` along ``axis`` at ``indices``, which must be within bounds."""
     return a.at[(slice(None),) * axis + (indices,)].get(
         mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 @library_jit(static_argnames="new_shape")
 def resize(a, new_shape):
-    """``a`` in another shape, cut off or repeated as often as it takes.
+    """``a`` in another shape, cut off or repeated as needed.
 
     >>> jnp.resize(jnp.array([1, 2, 3]), (2, 2))
     Array([[1, 2],
@@ -431,7 +431,8 @@ def resize(a, new_shape):
 def roll(a, shift, axis=None):
     """``a`` with its elements moved on by ``shift`` along ``axis``, from the end to the front.
 
-    Several axes take as many shifts, or one for all. Without ``axis`` the array counts as flat.
+    For several axes, ``shift`` is one number, or one per axis. Without ``axis``, ``a`` is flattened
+    first and reshaped afterwards.
 
     >>> jnp.roll(jnp.arange(5), 2)
     Array([3, 4, 0, 1, 2], dtype=int32)
@@ -455,7 +456,7 @@ def roll(a, shift, axis=None):
         axes *= count
     elif count not in (1, len(axes)):
         raise ValueError(explain(
-            "tanx.numpy.roll", "shift and axis must be equally many, or one of them single.",
+            "tanx.numpy.roll", "shift and axis must have one length, or one of them a single item.",
             f"shift: {typeof(shift) if traced else shift}", f"axis:  {axis}"))
     if traced:
         return _roll_dynamic(a, shift, axes)
@@ -475,7 +476,7 @@ def _roll_static(a, shifts, axes):
 
 @library_jit(static_argnums=2)
 def _roll_dynamic(a, shift, axes):
-    longest = index_dtype(2 * max(a.shape, default=0))  # narrower types do not hold the sizes
+    longest = index_dtype(2 * max(a.shape, default=0))  # narrower types cannot hold the sizes
     for by, axis in zip(lax.unstack(broadcast_to(shift, (len(axes),))), axes):
         n = a.shape[axis]
         if n:
@@ -487,7 +488,7 @@ def _roll_dynamic(a, shift, axes):
 
 
 def flip(m, axis=None):
-    """``m`` with its elements in reverse along ``axis``: one, several, or all by default.
+    """``m`` with its elements reversed along ``axis``: one axis, several, or all by default.
 
     >>> jnp.flip(jnp.array([[1, 2], [3, 4]]), 0)
     Array([[3, 4],
@@ -503,7 +504,7 @@ def _flip(m, axes):
 
 
 def fliplr(m):
-    """``m`` with its elements in reverse along the second dimension.
+    """``m`` with its elements reversed along the second dimension.
 
     >>> jnp.fliplr(jnp.array([[1, 2], [3, 4]]))
     Array([[2, 1],
@@ -514,7 +515,7 @@ def fliplr(m):
 
 
 def flipud(m):
-    """``m`` with its elements in reverse along the first dimension.
+    """``m`` with its elements reversed along the first dimension.
 
     >>> jnp.flipud(jnp.array([[1, 2], [3, 4]]))
     Array([[3, 4],
@@ -526,7 +527,7 @@ def flipud(m):
 
 @library_jit(static_argnames=("k", "axes"))
 def rot90(m, k=1, axes=(0, 1)):
-    """``m`` turned by ``k`` right angles, from the first of two dimensions towards the second.
+    """``m`` rotated by ``k`` right angles, from the first of ``axes`` towards the second.
 
     >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
     Array([[2, 4],
@@ -534,7 +535,7 @@ def rot90(m, k=1, axes=(0, 1)):
     """
     m = as_operand("rot90", m)
     if m.ndim < 2 or len(axes) != 2:
-        raise ValueError(explain("tanx.numpy.rot90", "needs two of at least two dimensions.",
+        raise ValueError(explain("tanx.numpy.rot90", "needs two axes of at least two dimensions.",
                                  f"array: {m.aval}", f"axes:  {tuple(axes)}"))
     first, second = canonical_axes("rot90", axes, m)
     k %= 4

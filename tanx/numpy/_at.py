@@ -81,19 +81,19 @@ class AtIndex:
 
     def add(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
             out_sharding=None, wrap_negative_indices=True):
-        """The array with ``values`` added; an index that comes twice is added to twice."""
+        """The array with ``values`` added; if an index repeats, each of its values is added."""
         return _update("add", self, values, indices_are_sorted, unique_indices, mode,
                        wrap_negative_indices)
 
     def subtract(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
                  out_sharding=None, wrap_negative_indices=True):
-        """The array with ``values`` subtracted, as many times as an index comes."""
+        """The array with ``values`` subtracted, once for each occurrence of an index."""
         return _update("subtract", self, values, indices_are_sorted, unique_indices, mode,
                        wrap_negative_indices)
 
     def multiply(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
                  out_sharding=None, wrap_negative_indices=True):
-        """The array with the elements multiplied, as many times as an index comes."""
+        """The array with the elements multiplied, once for each occurrence of an index."""
         return _update("multiply", self, values, indices_are_sorted, unique_indices, mode,
                        wrap_negative_indices)
 
@@ -101,7 +101,7 @@ class AtIndex:
 
     def divide(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
                out_sharding=None, wrap_negative_indices=True):
-        """The array with the elements divided, as many times as an index comes."""
+        """The array with the elements divided, once for each occurrence of an index."""
         divisors = self._ones().multiply(
             values, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
             wrap_negative_indices=wrap_negative_indices)
@@ -109,7 +109,7 @@ class AtIndex:
 
     def power(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
               out_sharding=None, wrap_negative_indices=True):
-        """The array with the elements raised to a power, as many times as an index comes."""
+        """The array with the elements raised to a power, once for each occurrence of an index."""
         exponents = self._ones().multiply(
             values, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
             wrap_negative_indices=wrap_negative_indices)
@@ -129,7 +129,7 @@ class AtIndex:
 
     def apply(self, func, *, indices_are_sorted=False, unique_indices=False, mode=None,
               wrap_negative_indices=True):
-        """The array with a function of scalars applied, as many times as an index comes."""
+        """The array with a function of scalars applied, once for each occurrence of an index."""
         mask = _sole_mask(self.index)
         if mask is not None:
             _index.check_mask(typeof(mask), 0, self.array.shape)
@@ -147,7 +147,7 @@ class AtIndex:
 
 
 def _laid_out(method):
-    """A method of ``x.at[...]`` that takes ``out_sharding``, the sharding of its result."""
+    """``method`` of ``x.at[...]``, extended by ``out_sharding``, the sharding of its result."""
     @functools.wraps(method)
     def either(self, *args, out_sharding=None, **options):
         if not tells(out_sharding):
@@ -160,7 +160,7 @@ def _laid_out(method):
 for _name in ("get", "set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max",
               "apply"):
     _method = shown(_laid_out(getattr(AtIndex, _name)))
-    _method.__module__ = "x.at[...]"  # what its messages begin with
+    _method.__module__ = "x.at[...]"  # the prefix of its error messages
     setattr(AtIndex, _name, _method)
 
 
@@ -198,7 +198,7 @@ def _without_added(out, array):
 
 
 def _common(what: str, x, values):
-    """Array and values in one dtype; warns where the result cannot hold it."""
+    """Array and values in their common dtype; warns if the array's dtype cannot hold it."""
     if gives_way(values, x):
         return x, convert(values, x.dtype)
     if not is_arraylike(values):
@@ -235,9 +235,9 @@ def _updates(what: str, y, plan: Plan):
 
 
 def _sole_mask(index):
-    """The index, where it is one mask and no positions are needed to follow it.
+    """The mask, if the index is a single mask that needs no positions; else None.
 
-    That is so outside of staging, and where its values are not known.
+    No positions are needed outside of staging, and for masks whose values are not known.
     """
     if type(index) is tuple and len(index) == 1:
         (index,) = index
@@ -249,7 +249,7 @@ def _sole_mask(index):
 
 
 def _masked(what: str, mask, x, y):
-    """An update by the same values of all places that a mask selects, however many they are."""
+    """Update all places that a mask selects with the same values; their number is not needed."""
     _index.check_mask(typeof(mask), 0, x.shape)
     y = lax.broadcast_in_dim(y, x.shape, range(x.ndim - y.ndim, x.ndim))
     return _where(mask, x, _ELEMENTWISE[what](x, y))

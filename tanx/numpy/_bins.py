@@ -1,4 +1,4 @@
-"""Bins: counting what falls into them, and interpolating between their edges.
+"""Histograms, and interpolation between points.
 
 A bin holds its left edge; the last one holds both. What lies outside of all bins is not counted.
 """
@@ -33,9 +33,9 @@ __all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histo
 def bincount(x, weights=None, minlength=0, *, length=None, out_sharding=None):
     """How often each of the numbers 0, 1, 2, … occurs in ``x``, a vector of integers.
 
-    With ``weights``, the sum of the weights of each. The result is as long as the greatest number
-    needs and at least ``minlength``; under ``jit`` its ``length`` must be given, and greater
-    numbers are not counted. Negative numbers count as zero.
+    With ``weights``, the sum of the weights of each. The result has ``max(x) + 1`` elements, and at
+    least ``minlength``; under ``jit`` its ``length`` must be given, and numbers beyond it are not
+    counted. Negative numbers count as zero.
 
     >>> jnp.bincount(jnp.array([0, 1, 1, 3]))
     Array([1, 2, 0, 1], dtype=int32)
@@ -71,7 +71,7 @@ def _weights(function: str, weights, x):
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
     """The edges of ``bins`` bins of equal width, from the least element of ``a`` to the greatest.
 
-    ``range`` gives the two ends. If ``bins`` is an array, it holds the edges itself.
+    ``range`` gives the two ends. If ``bins`` is an array, it is the array of edges.
 
     >>> jnp.histogram_bin_edges(jnp.array([0.0, 1.0, 4.0]), bins=2)
     Array([0., 2., 4.], dtype=float32)
@@ -106,7 +106,7 @@ def _edges(function: str, a, bins, range):
 
 
 def _places(edges, x):
-    """The number of the bin of each element, from 1 on; 0 and beyond the end are outside."""
+    """The bin number of each element, starting at 1; 0 and numbers past the last are outside."""
     place = searchsorted(edges, x, side="right")
     return where(lax.eq(x, edges[-1]), edges.shape[0] - 1, place)
 
@@ -115,7 +115,7 @@ def histogram(a, bins=10, range=None, weights=None, density=None, out_sharding=N
     """How many elements of ``a`` fall into each bin, and the edges of the bins.
 
     ``bins`` and ``range`` are as in :func:`histogram_bin_edges`. With ``weights``, the sums of
-    weights; with ``density``, such numbers that the area is 1. Counts are floating point numbers.
+    weights; with ``density``, counts are scaled so that the area is 1. Counts are floats.
 
     >>> jnp.histogram(jnp.array([1.0, 2.0, 2.5, 4.0]), bins=3)
     (Array([1., 2., 1.], dtype=float32), Array([1., 2., 3., 4.], dtype=float32))
@@ -161,10 +161,10 @@ def histogram2d(x, y, bins=10, range=None, weights=None, density=None):
 
 
 def histogramdd(sample, bins=10, range=None, weights=None, density=None):
-    """How many of the rows of ``sample``, which are points, fall into each bin of a space.
+    """How many points, the rows of ``sample``, fall into each bin of a space.
 
     ``bins`` is a number, or a sequence with a number or an array of edges for each dimension, and
-    ``range`` a sequence with a pair of ends or None for each. Gives the counts and the list of
+    ``range`` a sequence with a pair of ends or None for each. Returns the counts and the list of
     edges along each dimension.
 
     >>> counts, edges = jnp.histogramdd(jnp.array([[0.0, 0.0], [1.0, 4.0], [1.0, 3.0]]), bins=2)
@@ -188,7 +188,7 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=None):
                 f"sample: {sample.aval}", f"{name}: {len(value)} of them"))
     columns = lax.unstack(sample, 1)
     edges = [_edges("histogramdd", column, b, r) for column, b, r in zip(columns, bins, ranges)]
-    # Bins, and what is outside on both sides of them, are numbered all together.
+    # Two more bins per dimension hold the points outside; all bins share one numbering.
     sizes = [edge.shape[0] + 1 for edge in edges]
     number = lax.full((points,), 0, np.dtype(np.int32))
     for column, edge, size in zip(columns, edges, sizes):
@@ -209,8 +209,8 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=None):
 def interp(x, xp, fp, left=None, right=None, period=None):
     """The values at ``x`` of the function that is linear between the points ``xp``, ``fp``.
 
-    ``xp`` must increase. Outside the function goes on as the first and the last value, unless
-    ``left`` and ``right`` give others; ``"extrapolate"`` continues the first and the last line.
+    ``xp`` must increase. Outside, the function has the first and the last value, unless ``left``
+    and ``right`` give others; ``"extrapolate"`` continues the first and the last line.
     With ``period`` the function repeats, and ``xp`` may be in any order. All arguments can be
     differentiated and batched.
 
@@ -245,7 +245,7 @@ def _interp(x, xp, fp, left, right, period, before: bool, behind: bool):
     left_of = right_of - 1
     start, value = xp[left_of], fp[left_of]
     width = xp[right_of] - start
-    # Two points at one place, or so close that a slope between them says nothing, are a jump.
+    # Two points at one place, or too close for a meaningful slope between them, are a jump.
     close = float(dtypes.finfo(dtype).eps) ** 2
     alone = lax.le(lax.abs(width), like(width, close))
     slope = (fp[right_of] - value) / where(alone, like(width, 1), width)
@@ -258,7 +258,7 @@ def _interp(x, xp, fp, left, right, period, before: bool, behind: bool):
 
 
 def _periodic(x, xp, fp, period):
-    """One period of a function with a point added on either side, and places within it."""
+    """``x`` reduced to one period, and the points of that period with one more on either side."""
     period = lax.abs(period)
     x, xp = remainder(x, period), remainder(xp, period)
     order = argsort(xp)

@@ -1,4 +1,4 @@
-"""The check of indices that ``debug_bounds`` asks for, where no mode says what is done outside."""
+"""The bounds check of ``debug_bounds``, for indices without an explicit ``mode``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..lax import _functions as lax
 from ._plan import Plan
 from ._promotion import typeof
 
-__all__: list[str] = []  # users see what it raises
+__all__: list[str] = []  # users only see its errors
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -27,9 +27,9 @@ _INDEXING = {os.path.join("numpy", f"{name}.py")
 
 
 def watched(mode=None) -> bool:
-    """Whether an index is to be inside: it is the user's own, and no mode says otherwise.
+    """Whether to check an index: it was written by the user, and has no explicit mode.
 
-    The library itself may read outside of arrays, and knows what it gets.
+    The library itself may read outside of arrays on purpose.
     """
     return strict.value and debug_bounds.value and (
         mode is None or lax.GatherScatterMode.from_any(mode)
@@ -37,7 +37,7 @@ def watched(mode=None) -> bool:
 
 
 def _is_users() -> bool:
-    """Whether it was no function of the library that has indexed."""
+    """Whether the indexing expression is in user code, not in the library."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -51,7 +51,7 @@ def _is_users() -> bool:
 
 
 def check_plan(x, plan: Plan, values: Sequence[Any], wrap: bool) -> None:
-    """Raise where a value of an index is outside of its axis; with ``wrap`` it may be negative."""
+    """Raise if an index is outside of its axis; with ``wrap`` it may be negative."""
     for part in plan.parts:
         value, size = values[part.axis], plan.extents[part.axis]
         if type(value) is range:
@@ -61,13 +61,13 @@ def check_plan(x, plan: Plan, values: Sequence[Any], wrap: bool) -> None:
 
 
 def check_axis(function: str, x, indices, axis: int | None, wrap: bool = True) -> None:
-    """The same for positions along one axis, or in all of an array."""
+    """As :func:`check_plan`, for positions along one axis, or in the flattened array."""
     aval = typeof(x)
     if axis is None:
         aval, axis = aval.update(shape=(aval.size,)), 0
     elif -aval.ndim <= axis < aval.ndim:
         axis %= aval.ndim
     else:
-        return  # an error of another kind
+        return  # reported elsewhere, as another error
     lowest = -aval.shape[axis] if wrap else 0
     check_positions(f"tanx.numpy.{function}", indices, lowest, axis, aval)

@@ -29,7 +29,7 @@ def real(val, /):
 
 
 def imag(val, /):
-    """The imaginary part; zeros of real numbers.
+    """The imaginary part; zeros for real numbers.
 
     >>> jnp.imag(jnp.array([1 + 2j]))
     Array([2.], dtype=float32)
@@ -69,7 +69,7 @@ def angle(z, deg=False):
 def unwrap(p, discont=None, axis=-1, period=2 * math.pi):
     """Angles along ``axis`` without jumps: whole periods are added where steps are too large.
 
-    A step is too large from ``discont`` on, which is half a period unless given.
+    A step of ``discont`` or more is too large; the default is half a period.
 
     >>> jnp.unwrap(jnp.array([0, 3, 7, 10]), period=6)
     Array([0, 3, 1, 4], dtype=int32)

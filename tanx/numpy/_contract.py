@@ -1,8 +1,8 @@
 """Products of vectors, matrices and tensors: sums of products over pairs of dimensions.
 
-All of them end in one ``dot_general``. Operands of different dtypes go there as they are; the
-result, and the sums where it is wider, have the dtype that both promote to. Sums of products in
-Einstein's notation are in ``_einsum``.
+Each is one ``dot_general``. Operands of different dtypes are passed unconverted; the result has
+the dtype that both promote to, and so have the sums if it is wider. Sums of products in Einstein's
+notation are in ``_einsum``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def product(function: str, a, b, dimension_numbers, precision=None, preferred_el
         dtype = x.dtype
     else:
         dtype, weak = dtypes.result_type(a, b, return_weak_type_flag=True)
-        # A weakly typed number next to int8 is one too; as int32 it would widen the sums.
+        # A weakly typed number next to int8 becomes int8; as int32 it would widen the sums.
         a = convert(a, dtype, x.weak_type) if x.weak_type else a
         b = convert(b, dtype, y.weak_type) if y.weak_type else b
     out = lax.dot_general(a, b, dimension_numbers, precision, dtype, out_sharding=out_sharding)
@@ -56,11 +56,11 @@ def product(function: str, a, b, dimension_numbers, precision=None, preferred_el
 
 
 def dot(a, b, *, precision=None, preferred_element_type=None, out_sharding=None):
-    """The product of vectors and matrices; of arrays of more dimensions, that of all pairs.
+    """The product of vectors and matrices; for arrays of more dimensions, of all pairs of them.
 
-    Sums over the last dimension of ``a`` and the last but one of ``b`` (the only one of a vector);
-    the other dimensions of ``a`` come first in the result, then those of ``b``. With a scalar, the
-    product of each element. See :func:`matmul` for stacks of matrices.
+    Sums over the last dimension of ``a`` and the second to last of ``b`` (the only one of a
+    vector); the other dimensions of ``a`` come first in the result, then those of ``b``. With a
+    scalar, the product of each element. See :func:`matmul` for stacks of matrices.
 
     >>> jnp.dot(jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
     Array([21., 43.], dtype=float32)
@@ -136,7 +136,7 @@ def _summed_axes(a, b, axes) -> tuple[tuple[int, ...], tuple[int, ...]]:
         pair = canonical_axes("tensordot", axes[0], a), canonical_axes(
             "tensordot", axes[1], b)
         if len(pair[0]) != len(pair[1]):
-            raise wrong("both sides must sum over equally many dimensions.")
+            raise wrong("both sides must sum over the same number of dimensions.")
         return pair
     try:
         count = operator.index(axes)
@@ -165,8 +165,8 @@ class _Stacks(NamedTuple):
 def _stacks(shape_a, shape_b, rows: int, columns: int) -> _Stacks | None:
     """The steps for ``a`` of shape ``(*batch, rows?, n)`` and ``b`` of ``(*batch, n, columns?)``.
 
-    Dimensions of size 1 are dropped where the other operand has them too: nothing is repeated.
-    None if sizes do not broadcast.
+    A batch dimension of size 1 is dropped instead of repeated if the other operand is larger. None
+    if sizes do not broadcast.
     """
     rank_a, rank_b = len(shape_a) - 1 - rows, len(shape_b) - 1 - columns
     rank = max(rank_a, rank_b)
@@ -220,8 +220,9 @@ def _with_dimensions(function: str, name: str, x, least: int, error=ValueError):
 def matmul(a, b, *, precision=None, preferred_element_type=None, out_sharding=None):
     """The products of matrices in the last two dimensions; the others broadcast.
 
-    A vector on the left is a row, on the right a column, and its dimension goes. ``a @ b`` is the
-    same. ``preferred_element_type`` is the dtype of the result, and of the sums if it is wider.
+    A vector on the left counts as a row, on the right as a column, and the result lacks that
+    dimension. ``a @ b`` is the same. ``preferred_element_type`` is the dtype of the result, and of
+    the sums if it is wider.
 
     >>> jnp.matmul(jnp.ones((5, 2, 3)), jnp.ones((3, 4))).shape
     (5, 2, 4)
@@ -271,7 +272,7 @@ def matvec(x1, x2, /):
 
 @library_jit
 def vecmat(x1, x2, /):
-    """The products of vectors in ``conj(x1)`` with matrices in ``x2``; leading ones broadcast.
+    """The products of vectors ``conj(x1)`` with matrices in ``x2``; leading dimensions broadcast.
 
     >>> jnp.vecmat(jnp.array([1., 10.]), jnp.array([[1., 2.], [3., 4.]]))
     Array([31., 42.], dtype=float32)
@@ -306,7 +307,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 
     Components lie along ``axisa`` of ``a``, ``axisb`` of ``b`` and ``axisc`` of the result, or
     along ``axis`` of all three. Vectors of two components lie in a plane: the third one is zero.
-    Where both are such vectors, the result is the third component alone.
+    If both have two components, the result is the third component alone.
 
     >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
     Array([0, 0, 1], dtype=int32)
@@ -337,8 +338,9 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
     """The convolution of two vectors, ``sum(a[k] * v[n - k])`` for each ``n``; integers as floats.
 
-    Of all ``n`` for which the vectors meet (``mode="full"``), ``"same"`` keeps the middle ones, as
-    many as the longer vector has, and ``"valid"`` those where the shorter one lies within it.
+    ``mode="full"`` gives all ``n`` at which the vectors overlap; ``"same"`` the middle ones, as
+    many as the longer vector has elements; ``"valid"`` only those where the shorter vector lies
+    within the longer one.
 
     >>> jnp.convolve(jnp.array([1., 2., 3.]), jnp.array([1., 10.]))
     Array([ 1., 12., 23., 30.], dtype=float32)
@@ -373,7 +375,7 @@ def _check_vectors(function, a, v, mode):
 
 @library_jit(static_argnames=("mode", "turned", "precision", "preferred_element_type"))
 def _conv(a, v, mode, turned, precision, preferred_element_type):
-    """The sums of products of one vector with windows of the other one, or of that ``turned``."""
+    """The sums of products of ``a`` with windows of ``v``, which is reversed if ``turned``."""
     a, v = as_operand("convolve", a), as_operand("convolve", v)
     dtype, weak = dtypes.result_type(a, v, return_weak_type_flag=True)
     dtype = dtypes.to_inexact_dtype(dtype)

@@ -1,4 +1,4 @@
-"""Arrays from values, from nothing, and from numbers counted off."""
+"""Arrays from values, from files, of one value, and of evenly spaced numbers."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def array(object, dtype=None, *, copy=True, order="K", ndmin=0, device=None, out
 
     Lists may hold arrays and traced values; they are stacked. Without ``dtype``, the elements
     promote to a common one, and a single Python number gives a weakly typed array. ``ndmin`` adds
-    leading dimensions until there are that many. ``order`` is there for NumPy's sake and must be
-    ``"K"``: elements have no order in memory that users could see.
+    leading dimensions until there are that many. ``order`` is accepted for compatibility with NumPy
+    and must be ``"K"``: users cannot see the order of elements in memory.
 
     >>> jnp.array([[1, 2], [3, 4.5]])
     Array([[1. , 2. ],
@@ -66,7 +66,7 @@ def array(object, dtype=None, *, copy=True, order="K", ndmin=0, device=None, out
 
 
 def asarray(a, dtype=None, order=None, *, copy=None, device=None, out_sharding=None):
-    """``a`` as an array: arrays come back as they are, all else as by :func:`array`.
+    """``a`` as an array: an array is returned unchanged, anything else goes through :func:`array`.
 
     >>> jnp.asarray((1, 2), dtype="float32")
     Array([1., 2.], dtype=float32)
@@ -83,7 +83,7 @@ def placed(x, device, out_sharding=None):
 
 
 def _from_value(x, dtype, copy: bool):
-    """``x`` as an array of ``dtype``, or of its own one where that is None."""
+    """``x`` as an array of ``dtype``, or of its own dtype if that is None."""
     if isinstance(x, Array):
         x = lax.copy_p.bind(x) if copy else x
         return x if dtype is None else _cast(x, dtype)
@@ -102,14 +102,14 @@ def _from_value(x, dtype, copy: bool):
 
 
 def _cast(x, dtype):
-    """``x`` in ``dtype``; warns where imaginary parts are lost."""
+    """``x`` in ``dtype``; warns if imaginary parts are lost."""
     if dtypes.dtype(x).kind == "c" and dtype.kind != "c":
         return lax.convert_element_type(x, dtype)
     return convert(x, dtype)
 
 
 def _from_elsewhere(x) -> np.ndarray:
-    """The data of an object that shares it: by ``__array__``, a buffer, or DLPack."""
+    """The data of an object with ``__array__``, the buffer protocol or DLPack."""
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
         return np.from_dlpack(x)
     return np.asarray(x)
@@ -152,7 +152,7 @@ def _from_list(nested, dtype):
 
 
 def _rectangular(nested, dtype) -> np.ndarray:
-    """Nested lists as an array; NumPy's words about ragged ones are not for users of tanx."""
+    """Nested lists as an array; replaces NumPy's error for ragged lists."""
     try:
         return dtypes.stored_numbers(nested, dtype)
     except ValueError as error:
@@ -188,7 +188,7 @@ def _stacked(nested, dtype):
 
 
 def copy(a, order=None):
-    """A copy of ``a``, in memory of its own.
+    """A copy of ``a`` in new memory.
 
     >>> jnp.copy(jnp.array([1, 2]))
     Array([1, 2], dtype=int32)
@@ -212,7 +212,7 @@ def astype(x, dtype, /, *, copy=False, device=None):
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
-    """The array behind any object that speaks DLPack, such as a NumPy array or a CPU tensor.
+    """The array behind any object with DLPack support, such as a NumPy array or a CPU tensor.
 
     Memory is shared unless ``copy`` is true, the dtype must change, or elements are not aligned to
     their size; its owner should not write to it while the array is in use.
@@ -251,7 +251,7 @@ def frombuffer(buffer, dtype=float, count=-1, offset=0):
 def fromiter(*args, **kwargs):
     """The items of an iterable, as an array; arguments as in :func:`numpy.fromiter`.
 
-    Under a transformation it is read while tracing.
+    Under a transformation the iterable is read while tracing.
 
     >>> jnp.fromiter((i * i for i in range(4)), int)
     Array([0, 1, 4, 9], dtype=int32)
@@ -298,7 +298,7 @@ def _constant(function: str, shape, value: int, dtype, device, out_sharding):
 
 def _filled(shape, value, dtype, weak: bool, device, out_sharding):
     """``value`` broadcast to ``shape``."""
-    if dtype == dtypes.float0:  # of no bytes, it stays with NumPy
+    if dtype == dtypes.float0:  # elements have no bytes: a NumPy array
         return np.zeros(shape, dtype)
     if isinstance(value, complex) and dtype.kind != "c":
         raise TypeError(explain("tanx.numpy.full", "a complex number does not fill real arrays.",
@@ -394,14 +394,14 @@ def full_like(a, fill_value, dtype=None, shape=None, *, device=None, out_shardin
     return _like("full_like", a, fill_value, dtype, shape, device, out_sharding)
 
 
-# -- numbers counted off ---------------------------------------------------------------------------
+# -- evenly spaced numbers -------------------------------------------------------------------------
 
 
 def arange(start, stop=None, step=None, dtype=None, *, device=None, out_sharding=None):
-    """The numbers from ``start`` up to, not including, ``stop``, in steps of ``step``.
+    """The numbers from ``start`` up to, but not including, ``stop``, in steps of ``step``.
 
-    With one argument they count from 0. How many there are must be known while tracing, so the
-    arguments cannot depend on traced values.
+    With one argument they start at 0. Their number must be known while tracing, so the arguments
+    cannot depend on traced values.
 
     >>> jnp.arange(4), jnp.arange(1, 2, 0.25)
     (Array([0, 1, 2, 3], dtype=int32), Array([1.  , 1.25, 1.5 , 1.75], dtype=float32))
@@ -438,15 +438,15 @@ def _number(name: str, x) -> int | float:
     value = x.item() if hasattr(x, "item") else x
     if isinstance(value, complex):
         raise ValueError(explain(
-            "tanx.numpy.arange", "complex numbers cannot be counted off.", f"{name}: {value}"))
+            "tanx.numpy.arange", "the arguments must not be complex.", f"{name}: {value}"))
     return value
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    """``num`` numbers evenly spaced from ``start`` to ``stop``, which is left out on request.
+    """``num`` evenly spaced numbers from ``start`` to ``stop``.
 
-    Arrays as ends give a new dimension at ``axis``. With ``retstep``, the spacing comes second.
-    Integer results are rounded down.
+    ``endpoint=False`` leaves ``stop`` out. Arrays as ends give a new dimension at ``axis``. With
+    ``retstep``, the spacing is a second result. Integer results are rounded down.
 
     >>> jnp.linspace(0, 1, 5)
     Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
@@ -491,7 +491,7 @@ def _linspace(start, stop, *, num, endpoint, retstep, dtype, axis):
     elif num == 1:
         out = reshape(first, one)
     else:
-        # The ends are weighted rather than steps added up, so that neither end is off by rounding.
+        # A weighted sum of both ends, not a sum of steps: this keeps both ends exact.
         parts = convert(pieces, inexact)
         step = lax.div(step, parts)
         real = inexact.type(0).real.dtype
@@ -510,7 +510,7 @@ def _linspace(start, stop, *, num, endpoint, retstep, dtype, axis):
 
 
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
-    """``base`` to the powers evenly spaced from ``start`` to ``stop``; see :func:`linspace`.
+    """``base`` raised to evenly spaced powers from ``start`` to ``stop``; see :func:`linspace`.
 
     >>> jnp.logspace(0, 3, 4, base=2)
     Array([1., 2., 4., 8.], dtype=float32)
@@ -554,7 +554,7 @@ def _geomspace(start, stop, *, num, endpoint, dtype, axis):
 
 
 def _window(m, weights):
-    """``weights(n, m)`` of the numbers ``n`` below ``m``; ones where there are fewer than two."""
+    """``weights(n, m)`` for the numbers ``n`` below ``m``; ones if there are fewer than two."""
     m = int(m)
     if m <= 1:
         return ones(m)

@@ -1,4 +1,4 @@
-"""Running sums and products; differences of neighbours, derivatives and integrals by them."""
+"""Running sums and products; differences of neighbours; derivatives and integrals from these."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _STATIC = ("axis", "dtype", "out")
 
 
 def _running(function, scan, a, axis, dtype, out, *, unit=None, promote_integers=False):
-    """Running values along ``axis``, with NaN as ``unit`` where that is given."""
+    """Running values along ``axis``; NaN counts as ``unit`` if that is given."""
     refuse_out(function, out)
     x = as_operand(function, a)
-    if axis is None or (x.weak_type and not x.ndim):  # a number has no axis to be wrong about
+    if axis is None or (x.weak_type and not x.ndim):  # a scalar ignores its axis
         x, axis = ravel(x), 0
     axis = canonical_axis(function, axis, x)
     if unit is not None:
@@ -98,7 +98,7 @@ def nancumprod(a, axis=None, dtype=None, out=None):
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
-    """The sums of all elements up to each along ``axis``, which only vectors may leave out.
+    """The sums of all elements up to each along ``axis``, which is optional for vectors only.
 
     Narrow integers are summed in the default type. ``include_initial`` puts a 0 in front.
 
@@ -115,7 +115,7 @@ def _cumsum_with_promotion(x, axis, dtype):
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
-    """The products of all elements up to each along ``axis``, which only vectors may leave out.
+    """The products of all elements up to each along ``axis``, which is optional for vectors only.
 
     Narrow integers stay narrow. ``include_initial`` puts a 1 in front.
 
@@ -153,8 +153,8 @@ def _with_initial(x, axis: int, include_initial: bool, value):
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     """The differences of neighbours along ``axis``, taken ``n`` times.
 
-    Of bools, whether neighbours differ. ``prepend`` and ``append`` are scalars or arrays joined to
-    the array before.
+    For booleans, whether neighbours differ. ``prepend`` and ``append`` are scalars or arrays that
+    are joined to the array first.
 
     >>> jnp.diff(jnp.array([1, 2, 4, 7]))
     Array([1, 2, 3], dtype=int32)
@@ -162,7 +162,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     x = as_operand("diff", a)
     n = operator.index(n)
     if not x.shape or n < 0:
-        raise ValueError(explain("tanx.numpy.diff", "needs a dimension, and an n from 0 on.",
+        raise ValueError(explain("tanx.numpy.diff", "needs at least one dimension, and n >= 0.",
                                  f"array: {typeof(x)}", f"n:     {n}"))
     if n == 0:
         return x
@@ -181,7 +181,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
 
 @library_jit
 def ediff1d(ary, to_end=None, to_begin=None):
-    """The differences of neighbours in the flattened array, between two other arrays if given.
+    """The differences of neighbours in the flattened array, between ``to_begin`` and ``to_end``.
 
     >>> jnp.ediff1d(jnp.array([[1, 2], [4, 7]]), to_begin=0)
     Array([0, 1, 2, 3], dtype=int32)
@@ -203,8 +203,8 @@ def gradient(f, *varargs, axis=None, edge_order=None):
     """The derivative along each dimension: from both neighbours inside, from one at the edges.
 
     ``varargs`` is the distance of neighbours, or an array of their coordinates: one for all
-    dimensions, or one for each. ``axis`` says which dimensions; one of them gives an array, several
-    give a list. Edges are of first order only.
+    dimensions, or one for each. ``axis`` selects dimensions; one gives an array, several give a
+    list. Edges are of first order only.
 
     >>> jnp.gradient(jnp.array([1., 4., 9., 16.]), 2.)
     Array([1.5, 2. , 3. , 3.5], dtype=float32)
@@ -238,7 +238,7 @@ def _derivative(x, axis: int, spacing):
     points = typeof(spacing)
     if points.shape not in ((), (x.shape[axis],)):
         raise ValueError(explain(
-            "tanx.numpy.gradient", "a spacing is a scalar, or a vector of as many coordinates.",
+            "tanx.numpy.gradient", "a spacing is a scalar, or a vector with one number per point.",
             f"array:   {typeof(x)}", f"axis:    {axis}", f"spacing: {points}"))
     spacing, n = convert(spacing, x.dtype), x.shape[axis]
 

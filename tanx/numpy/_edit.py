@@ -24,7 +24,7 @@ __all__ = ["apply_along_axis", "apply_over_axes", "delete", "insert", "trim_zero
 
 
 def _along(function: str, arr, axis):
-    """The array and the axis to edit; without an axis, the array is flat."""
+    """The array and the axis to edit; without an axis, the flattened array."""
     arr = as_operand(function, arr)
     if axis is None:
         return ravel(arr), 0
@@ -68,7 +68,7 @@ def insert(arr, obj, values, axis=None):
         before, after = _cut(arr, axis, at, at)
         return concatenate([before, values, after], axis)
     at = _within(asarray(obj), n, n)
-    # A stable sort puts what is inserted, which comes first, before the element at its index.
+    # Inserted values come first, so a stable sort puts each before the element at its index.
     places = concatenate([broadcast_to_shape(at, (count,)), arange(n, dtype=at.dtype)])
     _, order = lax.sort([places, arange(count + n)], num_keys=1)
     return pick(concatenate([values, arr], axis), order, axis)
@@ -81,7 +81,7 @@ def _within(index, n: int, last: int):
 
 
 def delete(arr, obj, axis=None, *, assume_unique_indices=False):
-    """``arr`` without the slices at ``obj`` along ``axis``; flattened first without an axis.
+    """``arr`` without the slices at ``obj`` along ``axis``; without ``axis``, flattened first.
 
     ``obj`` is an integer, a slice, a vector of integers or a mask. How many different indices it
     holds must be known while tracing: a traced vector works with ``assume_unique_indices``, which
@@ -109,7 +109,7 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
         return pick(arr, _left_over(ravel(obj), n), axis)
     index = np.asarray(obj)
     if index.dtype != bool and ((index < -n) | (index >= n)).any():
-        # As in JAX, whose single indices pass the check of axes.
+        # As in JAX: a single index is checked like an axis.
         raise (IndexError if index.ndim else ValueError)(explain(
             "tanx.numpy.delete", "an index is out of bounds.", f"array: {arr.aval}",
             f"axis:  {axis}", f"obj:   {index.tolist()}"))
@@ -122,18 +122,18 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
 
 
 def _left_over(index, n: int):
-    """The numbers below ``n`` that are not in ``index``, all of whose elements differ."""
+    """The numbers below ``n`` that are not in ``index``; its elements must differ."""
     index = lax.sort(_within(index, n, n - 1))
     found = arange(n - index.size, dtype=index.dtype)
-    # The i-th number left is i plus how many were deleted before it.
+    # The i-th remaining number is i plus the number of deleted ones before it.
     before = expand_dims(found, 0) >= expand_dims(index - arange(index.size), 1)
     return found + before.sum(0, dtype=index.dtype)
 
 
 def trim_zeros(filt, trim="fb", axis=None):
-    """``filt`` without the zeros at its front and back, or at one of these: ``"f"`` or ``"b"``.
+    """``filt`` without zeros at its front (``trim="f"``), back (``"b"``) or both (``"fb"``).
 
-    Along several dimensions, slices that are all zeros go. The values must be known while tracing.
+    In several dimensions, slices of zeros are removed. The values must be known while tracing.
 
     >>> jnp.trim_zeros(jnp.array([0, 0, 1, 0, 2, 0]))
     Array([1, 0, 2], dtype=int32)
@@ -174,9 +174,9 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
 
 
 def apply_over_axes(func, a, axes):
-    """``func(a, axis)`` for one of ``axes`` after another, each result being the next operand.
+    """``func(a, axis)`` applied for each of ``axes`` in turn, to the result of the one before.
 
-    A dimension that the function takes away comes back with size 1.
+    A dimension that the function removes is added again with size 1.
 
     >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3, 4)), (0, 2))
     Array([[[8.],
@@ -191,7 +191,7 @@ def apply_over_axes(func, a, axes):
         if result.ndim != a.ndim:
             raise ValueError(explain(
                 "tanx.numpy.apply_over_axes", "the function must keep the dimensions of its "
-                "operand, or take away the one it is given.",
+                "operand, or remove the given one.",
                 f"operand: {a.aval}", f"axis:    {axis}", f"result:  {typeof(result)}"))
         a = result
     return a

@@ -1,9 +1,9 @@
 """Sums of products in Einstein's notation.
 
-The text and the shapes make a plan: which operands meet when, and for each meeting what happens to
-an operand before it (dimensions dropped, summed, or reduced to a diagonal), the dimensions of the
-product, and their order after it. Plans are remembered, so that a call costs little more than its
-products.
+The subscripts and the shapes give a plan: the order in which operands are multiplied, and for each
+product what is done to an operand first (dimensions dropped, summed, or reduced to a diagonal), the
+dimensions of the product, and their order afterwards. Plans are cached, so that a call costs little
+more than its products.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None,
            preferred_element_type=None, _dot_general=lax.dot_general, out_sharding=None):
     """The sum of products that ``subscripts`` describes, a letter for each dimension.
 
-    In ``"ij,jk->ik"`` letters that are missing after the arrow are summed over, those that occur
-    several times go together, and ``...`` stands for any dimensions more, which broadcast. Without
-    an arrow, the result has the letters that occur once, in alphabetical order. Instead of a text,
+    In ``"ij,jk->ik"``, letters missing after the arrow are summed over, dimensions with the same
+    letter are paired, and ``...`` stands for all other dimensions, which broadcast. Without an
+    arrow, the result has the letters that occur once, in alphabetical order. Instead of a string,
     operands and lists of labels may alternate: ``einsum(x, [0, 1], y, [1, 2], [0, 2])``.
 
-    ``optimize`` says in which order three and more operands meet: ``False`` two by two from the
-    left, a list of pairs of positions as :func:`einsum_path` gives it, or the name of a method of
-    opt_einsum; ``precision`` and ``preferred_element_type`` are those of :func:`matmul`.
+    ``optimize`` gives the order in which three or more operands are multiplied: ``False`` for pairs
+    from the left, a list of pairs of positions as :func:`einsum_path` returns it, or the name of a
+    method of opt_einsum. ``precision`` and ``preferred_element_type`` are those of :func:`matmul`.
 
     >>> jnp.einsum("ij,j->i", jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
     Array([21., 43.], dtype=float32)
@@ -56,7 +56,7 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None,
             (result,) = parts
         else:
             x, y = reversed(parts) if step.swapped else parts
-            # A product of the caller's own need not know of shardings.
+            # A dot_general passed by the caller need not accept out_sharding.
             places = {} if out_sharding is None else {"out_sharding": out_sharding}
             result = _dot_general(x, y, step.dimension_numbers, precision,
                                   preferred_element_type=dtype, **places)
@@ -65,7 +65,7 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None,
 
 
 def einsum_path(subscripts, /, *operands, optimize="auto"):
-    """The order in which :func:`einsum` lets operands meet, and a report about what it costs.
+    """The order in which :func:`einsum` multiplies operands, and a report of its cost.
 
     >>> path, report = jnp.einsum_path("ij,jk,kl->il", *map(jnp.ones, [(9, 9), (9, 9), (9, 1)]))
     >>> path
@@ -90,14 +90,14 @@ def _wrong(rule: str, subscripts, *facts, hint=None) -> ValueError:
 
 
 def _texts(subscripts, operands) -> tuple[str, tuple]:
-    """Subscripts as a text, where they were given as lists of labels between the operands."""
+    """Subscripts as a string, also if they were given as lists of labels between the operands."""
     if isinstance(subscripts, str):
         return subscripts, operands
     items = [subscripts, *operands]
     lists, arrays = items[1::2], items[0:len(items) // 2 * 2:2]
     output = items[-1] if len(items) % 2 else None
     try:
-        # Labels keep their order, by which the result is sorted where there is no output.
+        # Letters keep the order of labels: without an output, the result is sorted by it.
         labels = sorted({label for part in (*lists, output or ()) for label in part} - {Ellipsis})
     except TypeError:
         raise TypeError(explain(
@@ -117,7 +117,7 @@ def _parse(subscripts: str, shapes) -> tuple[list[str], str]:
     text = subscripts.replace(" ", "")
     inputs, arrow, output = text.partition("->")
     if set(inputs.replace("...", "") + output.replace("...", "")) & set(".->"):
-        raise _wrong("besides letters there are ',', '...' and one '->'.", subscripts)
+        raise _wrong("subscripts consist of letters, ',', '...' and at most one '->'.", subscripts)
     terms = inputs.split(",")
     if len(terms) != len(shapes):
         raise _wrong("there must be one term for each operand.", subscripts,
@@ -164,18 +164,18 @@ def _check(subscripts, names, result, shapes) -> None:
 
 
 class Step(NamedTuple):
-    """One meeting of two operands, or the last change of one."""
+    """One product of two operands, or the last change of a single one."""
 
-    positions: tuple[int, ...]  # of operands in the list at that time, from the back
+    positions: tuple[int, ...]  # of operands in the current list, last one first
     changes: tuple[tuple, ...]  # of each operand before the product, as :func:`_ready` takes them
     dimension_numbers: tuple | None
-    swapped: bool  # whether the one in front, which comes second, is the left factor
+    swapped: bool  # whether the operand further in front is the left factor
     order: tuple[int, ...] | None
 
 
 @lru_cache(maxsize=2048)
 def _plan(subscripts: str, shapes, optimize) -> tuple[Step, ...]:
-    """The steps from the operands to the result, which each step leaves at the end of the list."""
+    """The steps from the operands to the result; each appends its product to the operands."""
     names, result = _parse(subscripts, shapes)
     terms = [(letters, dict(zip(letters, shape))) for letters, shape in zip(names, shapes)]
     path = _path(names, result, shapes, optimize)
@@ -201,7 +201,7 @@ def _path(names, result, shapes, optimize) -> list[tuple[int, ...]]:
     if isinstance(optimize, tuple):
         if any(len(positions) > 2 for positions in optimize):
             raise NotImplementedError(explain(
-                "tanx.numpy.einsum", "operands meet two by two.", f"optimize: {optimize}",
+                "tanx.numpy.einsum", "operands are multiplied in pairs.", f"optimize: {optimize}",
                 hint="tanx.numpy.einsum_path gives paths of pairs."))
         return list(optimize)
     if count <= 2:
@@ -252,7 +252,7 @@ def _order(letters: str, wanted: str) -> tuple[int, ...] | None:
 
 
 def _changes(letters: str, stretched, wanted) -> tuple[str, tuple]:
-    """The operations on an operand alone, and the letters that it has then."""
+    """The operations on one operand before the product, and the letters it has afterwards."""
     changes = []
     squeezed = tuple(d for d, c in enumerate(letters) if c in stretched)
     if squeezed:
@@ -273,7 +273,7 @@ def _changes(letters: str, stretched, wanted) -> tuple[str, tuple]:
 
 
 def _ready(x, dtype, changes):
-    """An operand changed by functions of it and of dimensions."""
+    """Apply ``changes``, functions of an array and of dimensions, to an operand."""
     for change, dimensions in changes:
         if change is _sum:
             x = convert(x, dtype, x.aval.weak_type)

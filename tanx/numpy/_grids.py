@@ -55,7 +55,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
 
 
 def _axes_of_grid(vectors, sparse: bool) -> list:
-    """Each vector along a dimension of its own, repeated along the others unless ``sparse``."""
+    """Each vector along a separate dimension, repeated along the others unless ``sparse``."""
     sizes = [x.shape[0] for x in vectors]
     return [lax.broadcast_in_dim(
         x, [n if i == d or not sparse else 1 for d, n in enumerate(sizes)], (i,))
@@ -63,7 +63,7 @@ def _axes_of_grid(vectors, sparse: bool) -> list:
 
 
 def _counted(function: str, along):
-    """The numbers of a slice; an imaginary step says how many there are."""
+    """The numbers of a slice; an imaginary step gives their count."""
     if not isinstance(along, slice):
         raise TypeError(explain(f"tanx.numpy.{function}", "takes slices.", f"index: {along!r}",
                                 hint=f"write tanx.numpy.{function}[0:3, 0:1:5j]."))
@@ -123,7 +123,7 @@ class _Join:
         return joined
 
     def _directive(self, text: str) -> tuple[int, ...]:
-        """Up to three numbers: the axis, the least rank, where an item's own dimensions start."""
+        """Up to three numbers: the axis, the minimum rank, and where an item's dimensions start."""
         try:
             given = [int(number) for number in text.split(",")]
         except ValueError:
@@ -148,7 +148,7 @@ class _Join:
         return f"tanx.numpy.{self._name}"
 
 
-#: Joins along the first dimension: ``r_[0:3, 7, x]``; a string in front may say otherwise.
+#: Joins along the first dimension: ``r_[0:3, 7, x]``; a string in front changes the axis.
 r_ = _Join("r_", 0, 1, -1)
 
 #: Joins vectors as columns: ``c_[x, y]``.
@@ -156,7 +156,7 @@ c_ = _Join("c_", -1, 2, 0)
 
 
 class _Index:
-    """Gives back what it is indexed with; ``as_tuple`` makes a tuple of it."""
+    """Returns its index; always as a tuple if ``as_tuple``."""
 
     def __init__(self, name: str, as_tuple: bool):
         self._name, self._as_tuple = name, as_tuple
@@ -168,7 +168,7 @@ class _Index:
         return f"tanx.numpy.{self._name}"
 
 
-#: An index written as in square brackets: ``s_[1:, None]``.
+#: Builds an index from square brackets: ``s_[1:, None]``.
 s_ = _Index("s_", as_tuple=False)
 
 #: As ``s_``, always a tuple.
@@ -231,7 +231,7 @@ def ix_(*args):
             raise ValueError(explain("tanx.numpy.ix_", "needs vectors.", f"argument: {x.aval}"))
         if x.dtype == bool:
             raise NotImplementedError(explain(
-                "tanx.numpy.ix_", "masks are not taken, for their number of indices is not known "
+                "tanx.numpy.ix_", "masks are not supported: their number of indices is not known "
                 "while tracing.", f"argument: {x.aval}",
                 hint="pass tanx.numpy.nonzero(mask, size=...)[0]."))
     return tuple(_axes_of_grid(vectors, sparse=True))
@@ -283,7 +283,7 @@ def triu_indices(n, k=0, m=None):
 
 
 def _known_indices(found) -> tuple:
-    # Known while tracing, they are constants: their number is static, and so is every use of them.
+    # Their number is static, so they are constants while tracing, and so is every use of them.
     return tuple(asarray(i, dtypes.default_int()) for i in found)
 
 
@@ -315,7 +315,7 @@ def _matrix_and_diagonal(function: str, arr, k) -> tuple:
 def mask_indices(n, mask_func, k=0, *, size=None):
     """Where ``mask_func(ones((n, n)), k)`` is not zero: row and column of each such element.
 
-    ``size`` fixes their number; missing ones are zeros.
+    ``size`` fixes their number; zeros fill the rest.
 
     >>> jnp.mask_indices(2, jnp.triu)
     (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))

@@ -1,7 +1,7 @@
-"""Indexing: ``x[…]``, from what the user wrote to slices and gathers.
+"""Indexing: ``x[…]``, from the user's index to slices and gathers.
 
 An index of integers and slices that are known while tracing is a slice, possibly followed by a
-reversal and by dimensions dropped and added; these steps are worked out once for each shape. Single
+reversal and by dimensions dropped and added; these steps are computed once for each shape. Single
 computed positions make a dynamic slice; everything else is a gather by a :mod:`plan <._plan>`.
 """
 
@@ -26,7 +26,7 @@ from ._creation import asarray
 from ._plan import NEW, Form, Plan, index_array, index_dtype, plan_of
 from ._promotion import Array, Explicit, Tracer, convert, is_arraylike, staging, typeof
 
-__all__: list[str] = []  # what users see of this file are operators
+__all__: list[str] = []  # users see this file as operators
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -53,21 +53,21 @@ _STRATEGIES = ("auto", "static_slice", "dynamic_slice", "gather")
 
 def get(x, index, *, mode=None, fill_value=None, indices_are_sorted=False, unique_indices=False,
         wrap=True, strategy="auto"):
-    """``x[index]`` with options: what to do outside of the array, promises, and by which means."""
+    """``x[index]`` with options: the mode outside of the array, promises, and the strategy."""
     if strategy not in _STRATEGIES:
         raise ValueError(explain(
             "x.at[...].get", f"there is no strategy {strategy!r}.",
             f"strategies: {', '.join(map(repr, _STRATEGIES))}"))
     if mode is not None:
         mode = lax.GatherScatterMode.from_any(mode)
-    # Slices that stick out are moved inside, so they do what these modes ask for.
+    # Slices that reach outside are moved inside, which is what these modes mean.
     moved = mode in (None, lax.GatherScatterMode.CLIP, lax.GatherScatterMode.PROMISE_IN_BOUNDS)
     if moved and wrap and strategy in ("auto", "static_slice") and _fixed(index) is not None:
         return getitem(x, index, mode is lax.GatherScatterMode.CLIP)
     x, plan, values = planned(x, index)
     if strategy == "static_slice" or strategy == "dynamic_slice" and not _is_window(plan):
         raise TypeError(explain(
-            "x.at[...].get", f"the index is no {strategy.replace('_', ' ')}.",
+            "x.at[...].get", f"the index is not a {strategy.replace('_', ' ')}.",
             f"array: {typeof(x)}", hint="leave the choice to strategy='auto'."))
     if moved and strategy != "gather":
         return _read(x, plan, values, wrap, mode, indices_are_sorted, unique_indices)
@@ -99,7 +99,7 @@ def _is_window(plan: Plan) -> bool:
 
 def gather(x, plan: Plan, values: Sequence, wrap=True, mode=None, fill_value=None,
            indices_are_sorted=False, unique_indices=False):
-    """Read an array by a plan; ``mode`` and ``fill_value`` are about what is outside of it."""
+    """Read an array by a plan; ``mode`` and ``fill_value`` apply to positions outside of it."""
     if watched(mode):
         check_plan(x, plan, values, wrap)
     indices = index_array(plan, values, wrap)
@@ -115,7 +115,7 @@ def gather(x, plan: Plan, values: Sequence, wrap=True, mode=None, fill_value=Non
 
 
 def _finished(x, plan: Plan):
-    """The elements that were read, reversed where requested and with new axes."""
+    """The elements that were read, with reversed and new axes."""
     if plan.turned:
         x = lax.rev(x, plan.turned)
     return lax.expand_dims(x, plan.new) if plan.new else x
@@ -125,7 +125,7 @@ def _finished(x, plan: Plan):
 
 
 def _fixed(index) -> tuple | None:
-    """A key for an index that is known: its integers, slices and new axes; None for any other."""
+    """A key for a known index: its integers, slices and new axes; None for any other."""
     key: list = []
     for item in index if type(index) is tuple else (index,):
         kind = type(item)
@@ -224,7 +224,7 @@ def _bounds(item: tuple | Slice, n: int, axis: int, checked: bool = False) -> tu
         start, stop, step = slice_indices(slice(*item), n)
         if is_symbolic(start) or is_symbolic(stop):
             return start, largest(0, (stop - start + step - (1 if step > 0 else -1)) // step), step
-        # Backwards from the end of nothing starts at -1.
+        # A reversed slice of an empty axis starts at -1.
         return max(start, 0), len(range(start, stop, step)), step
     if item.span > n:
         raise TypeError(explain(
@@ -238,14 +238,14 @@ def _bounds(item: tuple | Slice, n: int, axis: int, checked: bool = False) -> tu
     return min(max(start, 0), n - item.span), item.size, item.stride
 
 
-# -- from what the user wrote to items -------------------------------------------------------------
+# -- from the user's index to items ----------------------------------------------------------------
 
 
 def items_of(x, index) -> tuple[Any, tuple]:
     """The array, and one item of the index for each of its axes; None for new ones.
 
-    Items are integers, slices and arrays of integers, NumPy's where they are known and may be used
-    right now. A boolean without dimensions is an index into an axis of size 1 that it adds.
+    Items are integers, slices and arrays of integers; these are NumPy arrays if they are known and
+    may be used now. A boolean without dimensions is an index into an axis of size 1 that it adds.
     """
     if isinstance(index, Sequence) and not isinstance(index, tuple | str):
         raise TypeError(explain(
@@ -271,7 +271,7 @@ def items_of(x, index) -> tuple[Any, tuple]:
 
 
 def _checked(item):
-    """An item as the user wrote it, as one of the forms that are known here."""
+    """An item of the user's index, converted to one of the forms that this file handles."""
     if item is None or item is Ellipsis or type(item) is int:
         return item
     if isinstance(item, slice):
@@ -344,13 +344,13 @@ def _positions(mask, axis: int, shape: tuple[int, ...]) -> list[np.ndarray]:
             raise NonConcreteBooleanIndexError(mask)
         mask = known
     mask = np.asarray(mask)
-    # One without dimensions is an index into an axis of size 1.
+    # A mask without dimensions is an index into an axis of size 1.
     found = mask.nonzero() if aval.shape else (np.zeros(int(mask)),)
     return [positions.astype(index_dtype(n)) for positions, n in zip(found, aval.shape or (1,))]
 
 
 def check_mask(aval, axis: int, shape: tuple[int, ...]) -> None:
-    """Check that a mask fits the axes that it indexes; a size of 0, which selects nothing, does."""
+    """Check that a mask fits the axes that it indexes; a size of 0, which selects nothing, fits."""
     expected = shape[axis:axis + aval.ndim]
     if len(expected) != aval.ndim or any(n not in (m, 0) for n, m in zip(aval.shape, expected)):
         raise IndexError(explain(
@@ -392,7 +392,7 @@ def planned(x, index) -> tuple[Any, Plan, Sequence]:
 
 @lru_cache(maxsize=8192)
 def _fixed_plan(shape: tuple[int, ...], key: tuple) -> tuple[Plan, Sequence]:
-    """The plan and the values of an index that is known."""
+    """The plan and the values of a known index."""
     used = sum(item is not None and item is not Ellipsis for item in key)
     items = _spread(key, used, shape, (None, None, None))
     return taken_apart(shape, [slice(*item) if type(item) is tuple else item for item in items])
@@ -405,7 +405,7 @@ def _is_rows(x, index) -> bool:
 
 
 def _rows(x, index) -> tuple[Plan, Sequence]:
-    """The plan and the values of such an index: the most common index with computed values."""
+    """The plan and the values of an array of rows: the most common index with computed values."""
     return _rows_plan(x.shape, index.shape), (np.asarray(index),)
 
 

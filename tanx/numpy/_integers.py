@@ -51,7 +51,7 @@ def _common_divisor(a, b):
 
 @library_jit
 def gcd(x1, x2):
-    """The greatest number that divides both ``x1`` and ``x2``; 0 where both are.
+    """The greatest number that divides both ``x1`` and ``x2``; 0 where both are 0.
 
     >>> jnp.gcd(jnp.array([12, 7, 0]), 18)
     Array([ 6,  1, 18], dtype=int32)
@@ -79,7 +79,7 @@ def lcm(x1, x2):
 
 
 def _shifts(function: str, bitorder: str):
-    """How far the bits of a byte are shifted, in the requested order."""
+    """The shift of each bit of a byte, in the requested order."""
     if bitorder not in ("big", "little"):
         raise ValueError(explain(f"tanx.numpy.{function}", "bitorder is 'big' or 'little'.",
                                  f"bitorder: {bitorder!r}"))
@@ -97,7 +97,7 @@ def _last(function: str, a, axis) -> tuple:
 
 @library_jit(static_argnames=("axis", "bitorder"))
 def packbits(a, axis=None, bitorder="big"):
-    """Bytes made of groups of eight elements along ``axis``, a bit each: whether it is not zero.
+    """Bytes made of groups of eight elements along ``axis``; a bit is set for a nonzero element.
 
     Zeros fill up the last byte. The first element of a group is the highest bit of its byte, or
     the lowest with ``bitorder="little"``.
@@ -123,8 +123,8 @@ def packbits(a, axis=None, bitorder="big"):
 def unpackbits(a, axis=None, count=None, bitorder="big"):
     """The bits of bytes along ``axis``, an element each.
 
-    ``count`` is how many there are, zeros being added where that is more than there were; where it
-    is negative, that many are left out. ``bitorder`` is that of :func:`packbits`.
+    ``count`` is the number of results: zeros are added if it exceeds the number of bits; if it is
+    negative, that many bits are dropped. ``bitorder`` is that of :func:`packbits`.
 
     >>> jnp.unpackbits(jnp.array([5], dtype="uint8"))
     Array([0, 0, 0, 0, 0, 1, 0, 1], dtype=uint8)
@@ -136,8 +136,8 @@ def unpackbits(a, axis=None, count=None, bitorder="big"):
     shifts = _shifts("unpackbits", bitorder)
     whole, axis = _last("unpackbits", a, axis)
     shape = (*whole.shape, 8)
-    # A bit is compared where it stands: x86-64 cannot shift bytes of a vector by different amounts,
-    # and 1M bytes took 1.8 times as long that way.
+    # A bit is tested without shifting it: x86-64 cannot shift bytes of a vector by different
+    # amounts, and 1M bytes took 1.8 times as long that way.
     masks = broadcast_to_shape(lax.shift_left(like(shifts, 1), shifts), shape)
     bytes_ = lax.broadcast_in_dim(whole, shape, range(whole.ndim))
     bits = convert(lax.ne(lax.bitwise_and(bytes_, masks), like(bytes_, 0)), _UINT8)

@@ -1,4 +1,4 @@
-"""Arrays in files and on the screen."""
+"""Reading arrays from files, and printing them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["array_repr", "array_str", "fromfile", "get_printoptions", "iterable"
 
 
 def load(file, *args, **kwargs):
-    """An array from a file written by :func:`save`; what :func:`savez` wrote stays NumPy's.
+    """An array from a file written by :func:`save`; for a :func:`savez` file, NumPy's object.
 
     Other arguments go to :func:`numpy.load`; pickled objects are refused by default.
 
@@ -54,7 +54,7 @@ def fromfile(*args, **kwargs):
 
 
 def set_printoptions(*args, **kwargs):
-    """Say how arrays are printed; arguments as in :func:`numpy.set_printoptions`.
+    """Set how arrays are printed; arguments as in :func:`numpy.set_printoptions`.
 
     The options are NumPy's own, so its arrays follow them, too.
 

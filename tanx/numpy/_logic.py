@@ -102,12 +102,12 @@ def _ordered(compare, x, y):
 
 
 def as_bool(x):
-    """``x`` as booleans: whether elements are other than zero."""
+    """``x`` as booleans: whether elements are nonzero."""
     return x if x.dtype.kind == "b" else lax.ne(x, like(x, 0))
 
 
 def logical_and(x, y, /):
-    """Whether both ``x`` and ``y`` are other than zero.
+    """Whether both ``x`` and ``y`` are nonzero.
 
     >>> jnp.logical_and(jnp.array([0, 1, 2]), True)
     Array([False,  True,  True], dtype=bool)
@@ -116,7 +116,7 @@ def logical_and(x, y, /):
 
 
 def logical_or(x, y, /):
-    """Whether ``x`` or ``y`` is other than zero.
+    """Whether ``x`` or ``y`` is nonzero.
 
     >>> jnp.logical_or(jnp.array([0, 1, 2]), False)
     Array([False,  True,  True], dtype=bool)
@@ -125,7 +125,7 @@ def logical_or(x, y, /):
 
 
 def logical_xor(x, y, /):
-    """Whether exactly one of ``x`` and ``y`` is other than zero.
+    """Whether exactly one of ``x`` and ``y`` is nonzero.
 
     >>> jnp.logical_xor(jnp.array([0, 1, 2]), True)
     Array([ True, False, False], dtype=bool)
@@ -227,7 +227,7 @@ def _is_one_infinity(function: str, infinity: float, x, out):
 def isscalar(element):
     """Whether ``element`` is a number, a string, or an array of zero dimensions.
 
-    NumPy denies it of arrays; here zero dimensions are what numbers have.
+    NumPy returns False for all arrays; in tanx, scalars are arrays of zero dimensions.
 
     >>> jnp.isscalar(3.0), jnp.isscalar(jnp.array(3.0)), jnp.isscalar([3.0])
     (True, True, False)
@@ -257,7 +257,7 @@ def isrealobj(x):
     return not iscomplexobj(x)
 
 
-# -- equality up to something ----------------------------------------------------------------------
+# -- equality up to a tolerance --------------------------------------------------------------------
 
 
 @library_jit(static_argnames=("equal_nan",))
@@ -300,7 +300,7 @@ def _all(x):
 
 
 def _as_array(function: str, x):
-    """``x`` as it is, or as NumPy understands lists."""
+    """``x`` unchanged if it is an array, else converted by NumPy."""
     x = plain(x)
     x = x if is_arraylike(x) else np.asarray(x)
     check_arraylike(function, x)
@@ -308,7 +308,7 @@ def _as_array(function: str, x):
 
 
 def array_equal(a1, a2, equal_nan=False):
-    """Whether two arrays, or what makes arrays, have the same shape and elements.
+    """Whether two arrays or array-likes have the same shape and elements.
 
     >>> jnp.array_equal(jnp.array([1, 2]), [1, 2]), jnp.array_equal(jnp.array([1, 2]), 1)
     (Array(True, dtype=bool), Array(False, dtype=bool))
@@ -324,7 +324,7 @@ def array_equal(a1, a2, equal_nan=False):
 
 
 def array_equiv(a1, a2):
-    """Whether two arrays, or what makes arrays, have the same elements once broadcast.
+    """Whether two arrays or array-likes have the same elements after broadcasting.
 
     >>> jnp.array_equiv(jnp.array([[1, 2], [1, 2]]), [1, 2])
     Array(True, dtype=bool)
@@ -343,8 +343,8 @@ def array_equiv(a1, a2):
 def where(condition, x=None, y=None, /, *, size=None, fill_value=None):
     """Elements of ``x`` where ``condition`` holds, of ``y`` elsewhere.
 
-    Both sides are computed. With a gradient, a NaN of the side not taken still spoils it: replace
-    the argument before the function that cannot take it, not only the result after it.
+    Both sides are computed. A NaN on the side not taken still spoils a gradient: replace the
+    argument before the function that cannot take it, not only the result after it.
     With ``condition`` alone, the indices where it holds: ``nonzero(condition)``, which under
     ``jit`` needs their number as ``size``.
 
@@ -357,7 +357,7 @@ def where(condition, x=None, y=None, /, *, size=None, fill_value=None):
     check_arraylike("where", condition, x, y)
     if size is not None or fill_value is not None:
         raise ValueError(explain(
-            "tanx.numpy.where", "size and fill_value are allowed with the condition alone only.",
+            "tanx.numpy.where", "size and fill_value are allowed only without x and y.",
             hint="leave them out, or leave out x and y."))
     return _where(condition, x, y)
 
@@ -410,9 +410,9 @@ def select(condlist, choicelist, default=0):
 def piecewise(x, condlist, funclist, *args, **kw):
     """For each element the function of the last condition that holds.
 
-    ``funclist`` holds functions of ``(element, *args, **kw)``, or numbers; one more than there are
-    conditions is for where none holds, which is 0 otherwise. Functions are mapped over all of
-    ``x``, but only the part that is taken has a gradient. The result has the dtype of ``x``.
+    ``funclist`` holds functions of ``(element, *args, **kw)``, or numbers. One more function than
+    conditions is used where none holds; without it the result is 0 there. Functions are mapped over
+    all of ``x``, but only the part that is taken has a gradient. The result has the dtype of ``x``.
 
     >>> jnp.piecewise(jnp.arange(-2.0, 3.0), [jnp.arange(-2, 3) < 0], [lambda x: -x, 7])
     Array([2., 1., 7., 7., 7.], dtype=float32)
@@ -427,7 +427,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
             f"conditions: {len(condlist)}", f"functions:  {len(functions)}"))
     conditions = [as_operand("piecewise", _as_array("piecewise", c)) for c in condlist]
     conditions = [broadcast_to_shape(as_bool(c), x.shape) for c in conditions]
-    # Of several conditions the last one wins, hence the reverse order; the rest comes after all.
+    # The last condition that holds wins, hence the reverse order; the default comes last.
     always = lax.full_like(x, True, dtype=bool)
     taken = lax.argmax(lax.stack([*reversed(conditions), always]), 0, np.int32)
     *functions, otherwise = functions
@@ -437,10 +437,10 @@ def piecewise(x, condlist, funclist, *args, **kw):
 
 
 def _piece(function, x, mine, args, kw):
-    """``function`` of the elements of ``x``, of which ``mine`` are to be used."""
+    """``function`` of the elements of ``x``; the mask ``mine`` marks those that are used."""
     if not callable(function):
         return lax.full_like(x, function, dtype=x.dtype)
-    # Elsewhere the argument is a constant, so that no gradient comes back along it.
+    # Elsewhere the argument is a constant, so that no gradient flows back through it.
     argument = lax.reshape(lax.select(mine, x, lax.stop_gradient(x)), (x.size,))
     piece = vmap(lambda element: function(element, *args, **kw))(argument)
     return lax.convert_element_type(lax.reshape(piece, x.shape), x.dtype)

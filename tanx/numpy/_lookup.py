@@ -1,8 +1,8 @@
-"""Reading and writing by arrays of positions: take, put, choose, compress, and positions by number.
+"""Reading and writing by arrays of positions, and conversion between flat and other positions.
 
-What functions call *modes* says what happens to positions outside of an array: ``"clip"`` moves
-them inside and ``"wrap"`` counts around; ``"fill"`` reads a value of one's choice. ``"raise"``
-needs to see the positions, so it works only where they are known.
+The *mode* of a function says what happens to positions outside of an array: ``"clip"`` moves them
+inside, ``"wrap"`` takes them modulo the size, ``"fill"`` reads ``fill_value``. ``"raise"`` needs
+the values of positions, so it works only if they are known.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def take(a, indices, axis=None, out=None, mode=None, unique_indices=False,
     """The slices of ``a`` at ``indices`` along ``axis``, or elements of the flattened array.
 
     The dimensions of ``indices`` replace the axis. By default and with ``mode="fill"``
-    negative positions count from the end, and those outside give ``fill_value``: NaN, an extreme
-    integer or True unless given. With ``"clip"`` they are moved inside, negative ones to the
-    front; with ``"wrap"`` they count around. ``unique_indices`` and ``indices_are_sorted`` are
-    promises.
+    negative positions count from the end, and positions outside give ``fill_value``: by default
+    NaN, an extreme integer or True. With ``"clip"`` they are moved inside, negative ones to the
+    front; with ``"wrap"`` they are taken modulo the size. ``unique_indices`` and
+    ``indices_are_sorted`` are promises.
 
     >>> jnp.take(jnp.array([10, 20, 30]), jnp.array([[2, 0], [-1, 1]]))
     Array([[30, 10],
@@ -63,7 +63,7 @@ def take(a, indices, axis=None, out=None, mode=None, unique_indices=False,
     if mode == "raise":
         raise NotImplementedError(explain(
             "tanx.numpy.take", "mode='raise' is not supported: positions are not known under jit.",
-            hint="mode='fill' marks what is outside with NaN."))
+            hint="mode='fill' gives NaN for positions outside."))
     if mode not in (None, "fill", "clip", "wrap"):
         raise _unknown_mode("take", mode, "fill", "clip", "wrap")
     if hasattr(fill_value, "item"):
@@ -123,7 +123,7 @@ def _from_end(indices, n: int):
     if not dtypes.issubdtype(indices.dtype, np.signedinteger):
         return indices
     negative, moved = lax.lt(indices, like(indices, 0)), lax.add(indices, like(indices, n))
-    if dtypes.canonicalize_dtype(indices.dtype) != indices.dtype:  # which ``where`` would narrow
+    if dtypes.canonicalize_dtype(indices.dtype) != indices.dtype:  # ``where`` would narrow them
         return lax.select(negative, moved, indices)
     return where(negative, moved, indices)
 
@@ -132,9 +132,9 @@ def take_along_axis(arr, indices, axis=-1, mode=None, fill_value=None, *,
                     wrap_negative_indices=True):
     """Elements of ``arr`` at ``indices`` along ``axis``, which may differ from row to row.
 
-    What :func:`argsort` and :func:`argmax` give is an index for this function. Other dimensions
-    broadcast. With ``axis=None`` both are flattened arrays. ``mode`` is one of those of
-    ``x.at[...].get``; by default positions outside give ``fill_value``.
+    The results of :func:`argsort` and :func:`argmax` can be used as ``indices``. Other dimensions
+    broadcast. With ``axis=None`` both arrays are flattened. ``mode`` is that of ``x.at[...].get``;
+    by default positions outside give ``fill_value``.
 
     >>> x = jnp.array([[3, 1, 2], [4, 6, 5]])
     >>> jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1)
@@ -159,7 +159,7 @@ def _take_along_axis(arr, indices, axis, mode, fill_value, wrap_negative_indices
     rank = arr.ndim
     if indices.ndim != rank:
         raise ValueError(explain(
-            "tanx.numpy.take_along_axis", "array and indices must have as many dimensions.",
+            "tanx.numpy.take_along_axis", "array and indices must have the same rank.",
             f"array:   {arr.aval}", f"indices: {indices.aval}"))
     axis = canonical_axis("take_along_axis", axis, arr)
     n, count = arr.shape[axis], indices.shape[axis]
@@ -199,8 +199,8 @@ def choose(a, choices, out=None, mode="raise"):
     """For each element of ``a`` the element of the choice with that number.
 
     ``choices`` is a sequence of arrays, or an array of them along its first axis; all broadcast
-    with ``a``. Numbers outside are an error by default, which works where ``a`` is known;
-    ``mode="wrap"`` counts around and ``"clip"`` moves them inside.
+    with ``a``. Numbers outside are an error by default, which works only if ``a`` is known;
+    ``mode="wrap"`` takes them modulo the number of choices and ``"clip"`` moves them inside.
 
     >>> jnp.choose(jnp.array([0, 1, 1]), [jnp.array([1, 2, 3]), -1])
     Array([ 1, -1, -1], dtype=int32)
@@ -240,7 +240,7 @@ def _common_shape(function: str, *arrays) -> tuple[int, ...]:
 
 
 def _check_range(function: str, indices, sizes, rule: str) -> None:
-    """Positions must be inside, for ``mode="raise"``; they have to be known."""
+    """Check that positions are inside, for ``mode="raise"``; they must be known."""
     for i, n in zip(indices, sizes):
         data = known_value(i)
         if data is None:
@@ -257,7 +257,7 @@ def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
     """The slices of ``a`` along ``axis`` where ``condition``, a vector, holds.
 
     Without ``axis`` the array is flattened. Under ``jit`` the number of slices must be given as
-    ``size``; where fewer are found, the rest is ``fill_value``.
+    ``size``; if fewer are found, the rest is ``fill_value``.
 
     >>> jnp.compress(jnp.array([True, False, True]), jnp.array([[1, 2, 3], [4, 5, 6]]), axis=1)
     Array([[1, 3],
@@ -320,7 +320,7 @@ def put(a, ind, v, mode=None, *, inplace=True):
 
     ``inplace=False`` must be given. Values are repeated if there are fewer than positions.
     Positions outside are moved inside; with ``mode="clip"`` negative ones as well, and with
-    ``"wrap"`` they count around.
+    ``"wrap"`` they are taken modulo the size.
 
     >>> jnp.put(jnp.zeros(4), jnp.array([0, -1]), 5.0, inplace=False)
     Array([5., 0., 0., 5.], dtype=float32)
@@ -351,7 +351,7 @@ def put_along_axis(arr, indices, values, axis, inplace=True, *, mode=None):
     """A copy of ``arr`` with elements at ``indices`` along ``axis`` set to ``values``.
 
     The counterpart of :func:`take_along_axis`; ``inplace=False`` must be given. ``values``
-    broadcast to the shape of ``indices``. ``mode`` is one of those of ``x.at[...].set``.
+    broadcast to the shape of ``indices``. ``mode`` is that of ``x.at[...].set``.
 
     >>> x = jnp.array([[3, 1, 2], [4, 6, 5]])
     >>> jnp.put_along_axis(x, jnp.argmax(x, axis=1, keepdims=True), 0, axis=1, inplace=False)
@@ -365,7 +365,7 @@ def put_along_axis(arr, indices, values, axis, inplace=True, *, mode=None):
     axis = canonical_axis("put_along_axis", axis, arr)
     if indices.ndim != arr.ndim:
         raise ValueError(explain(
-            "tanx.numpy.put_along_axis", "array and indices must have as many dimensions.",
+            "tanx.numpy.put_along_axis", "array and indices must have the same rank.",
             f"array:   {arr.aval}", f"indices: {indices.aval}"))
     if _common_shape("put_along_axis", values, indices) != indices.shape:
         raise ValueError(explain(
@@ -392,7 +392,7 @@ def place(arr, mask, vals, *, inplace=True):
     arr, mask, vals = as_operand("place", arr), ravel(mask), ravel(vals)
     n = prod(arr.shape)
     if mask.shape != (n,):
-        raise ValueError(explain("tanx.numpy.place", "array and mask must have as many elements.",
+        raise ValueError(explain("tanx.numpy.place", "array and mask must have the same size.",
                                  f"array: {arr.aval}", f"mask:  {mask.aval}"))
     if not vals.shape[0]:
         raise ValueError(explain("tanx.numpy.place", "there must be at least one value."))
@@ -426,13 +426,14 @@ def fill_diagonal(a, val, wrap=False, *, inplace=True):
     return a.at[index].set(values)
 
 
-# -- positions by number ---------------------------------------------------------------------------
+# -- flat and multi-dimensional positions
+# ---------------------------------------------------------------------------
 
 
 def unravel_index(indices, shape):
-    """Positions in each dimension of ``shape``, of positions among all elements: a tuple.
+    """Flat positions as positions in each dimension of ``shape``: a tuple.
 
-    Negative ones count from the end, and those outside are moved inside.
+    Negative positions count from the end, and positions outside are moved inside.
 
     >>> jnp.unravel_index(jnp.array([0, 5]), (2, 3))
     (Array([0, 1], dtype=int32), Array([0, 2], dtype=int32))
@@ -455,11 +456,11 @@ def unravel_index(indices, shape):
 
 
 def ravel_multi_index(multi_index, dims, mode="raise", order="C", *, dtype=None):
-    """Positions among all elements of arrays of shape ``dims``, from those in each dimension.
+    """Positions in each dimension as flat positions in arrays of shape ``dims``.
 
-    Positions outside are an error by default, which works where they are known; ``mode="wrap"``
-    counts around and ``"clip"`` moves them inside. ``order="F"`` counts the first dimension
-    fastest.
+    Positions outside are an error by default, which works only if they are known; ``mode="wrap"``
+    takes them modulo the size and ``"clip"`` moves them inside. With ``order="F"`` the first
+    dimension changes fastest.
 
     >>> jnp.ravel_multi_index((jnp.array([0, 1]), jnp.array([0, 2])), (2, 3))
     Array([0, 5], dtype=int32)

@@ -1,7 +1,7 @@
 """Elementwise functions: arithmetic, powers, order, bits.
 
-``add``, ``multiply`` and the like are plain functions here; :mod:`._ufunc` makes objects with
-``reduce`` and ``at`` of them. Rounding is in :mod:`._rounding`, exponentials and trigonometry in
+``add``, ``multiply`` and similar are plain functions here; :mod:`._ufunc` turns them into objects
+with ``reduce`` and ``at``. Rounding is in :mod:`._rounding`, exponentials and trigonometry in
 :mod:`._transcendental`, parts of complex numbers in :mod:`._complex`.
 """
 
@@ -53,19 +53,19 @@ def is_dtype(x, group: type) -> bool:
 
 
 def refuse_complex(function: str, *args, error=TypeError) -> None:
-    """Operands of ``function`` must not be complex."""
+    """Raise if an operand of ``function`` is complex."""
     if any(x.dtype.kind == "c" for x in args):
         raise error(explain(
             f"tanx.numpy.{function}", "does not take complex operands.",
             *(f"operand {i}: {x.aval}" for i, x in enumerate(args)),
-            hint="take their parts or sizes first: real(x), imag(x), abs(x)."))
+            hint="convert to real numbers first: real(x), imag(x), abs(x)."))
 
 
 # -- arithmetic ------------------------------------------------------------------------------------
 
 
 def add(x, y, /):
-    """The sum ``x + y``; of booleans, whether either holds.
+    """The sum ``x + y``; for booleans, whether either holds.
 
     >>> jnp.add(jnp.array([1, 2]), 10)
     Array([11, 12], dtype=int32)
@@ -75,7 +75,7 @@ def add(x, y, /):
 
 
 def subtract(x, y, /):
-    """The difference ``x - y``. Booleans have none: use ``logical_xor``.
+    """The difference ``x - y``; not for booleans: use ``logical_xor``.
 
     >>> jnp.subtract(jnp.array([1, 2]), 10)
     Array([-9, -8], dtype=int32)
@@ -84,7 +84,7 @@ def subtract(x, y, /):
 
 
 def multiply(x, y, /):
-    """The product ``x * y``; of booleans, whether both hold.
+    """The product ``x * y``; for booleans, whether both hold.
 
     >>> jnp.multiply(jnp.array([1, 2]), 10)
     Array([10, 20], dtype=int32)
@@ -94,7 +94,7 @@ def multiply(x, y, /):
 
 
 def divide(x1, x2, /):
-    """The quotient ``x1 / x2``, in floating point also of integers.
+    """The quotient ``x1 / x2``, in floating point also for integers.
 
     >>> jnp.divide(jnp.array([1, 2]), 4)
     Array([0.25, 0.5 ], dtype=float32)
@@ -103,7 +103,7 @@ def divide(x1, x2, /):
 
 
 def negative(x, /):
-    """The negative ``-x``. Booleans have none: use ``logical_not``.
+    """The negative ``-x``; not for booleans: use ``logical_not``.
 
     >>> jnp.negative(jnp.array([1, -2]))
     Array([-1,  2], dtype=int32)
@@ -124,7 +124,7 @@ def positive(x, /):
 def floor_divide(x1, x2, /):
     """The greatest integer not above the quotient: ``x1 // x2``.
 
-    Integers divided by zero give numbers without meaning rather than an error.
+    Integers divided by zero give meaningless numbers rather than an error.
 
     >>> jnp.floor_divide(jnp.array([-7, 7]), 2)
     Array([-4,  3], dtype=int32)
@@ -145,7 +145,7 @@ def floor_divide(x1, x2, /):
 def remainder(x1, x2, /):
     """The remainder of ``x1 // x2``, with the sign of ``x2``: ``x1 % x2``.
 
-    Of an integer divided by zero it is 0, of a float NaN.
+    Division by zero gives 0 for integers and NaN for floats.
 
     >>> jnp.remainder(jnp.array([-7, 7]), 3)
     Array([2, 1], dtype=int32)
@@ -172,7 +172,7 @@ def fmod(x1, x2, /):
 
 
 def _safe_divisor(y):
-    """1 in place of integers that are zero: they leave nothing."""
+    """``y`` with 1 in place of integer zeros: the remainder by 1 is 0."""
     return where(lax.eq(y, like(y, 0)), lax.full_like(y, 1), y) if is_dtype(y, np.integer) else y
 
 
@@ -191,7 +191,7 @@ def divmod(x1, x2, /):
 
 
 def _float_divmod(x, y) -> tuple:
-    """The quotient without the remainder is exact; both move to the side of y."""
+    """Quotient and remainder; subtracting the remainder first makes the division exact."""
     rest = lax.rem(x, y)
     quotient = lax.div(where(lax.eq(y, like(y, 0)), x, lax.sub(x, rest)), y)
     astray = lax.bitwise_and(lax.ne(rest, like(x, 0)), lax.ne(lax.sign(y), lax.sign(rest)))
@@ -201,7 +201,7 @@ def _float_divmod(x, y) -> tuple:
 
 
 def absolute(x, /):
-    """The distance of ``x`` from zero: ``abs(x)``.
+    """The absolute value: ``abs(x)``.
 
     >>> jnp.absolute(jnp.array([-3, 4])), jnp.absolute(3 + 4j)
     (Array([3, 4], dtype=int32), Array(5., dtype=float32, weak_type=True))
@@ -211,7 +211,7 @@ def absolute(x, /):
 
 
 def fabs(x, /):
-    """The distance of real ``x`` from zero, in floating point also of integers.
+    """The absolute value of real ``x``, in floating point also for integers.
 
     >>> jnp.fabs(jnp.array([-3, 4]))
     Array([3., 4.], dtype=float32)
@@ -222,7 +222,7 @@ def fabs(x, /):
 
 
 def sign(x, /):
-    """-1, 0 or 1 by the sign of ``x``; of complex numbers, ``x / abs(x)``.
+    """-1, 0 or 1 by the sign of ``x``; for complex numbers, ``x / abs(x)``.
 
     >>> jnp.sign(jnp.array([-3, 0, 4]))
     Array([-1,  0,  1], dtype=int32)
@@ -232,7 +232,7 @@ def sign(x, /):
 
 @library_jit
 def heaviside(x1, x2, /):
-    """The step: 0 below zero, 1 above, and ``x2`` where ``x1`` is zero.
+    """The step function of ``x1``: 0 below zero, 1 above, and ``x2`` at zero.
 
     >>> jnp.heaviside(jnp.array([-1.0, 0.0, 2.0]), 0.5)
     Array([0. , 0.5, 1. ], dtype=float32)
@@ -249,8 +249,8 @@ def heaviside(x1, x2, /):
 def power(x1, x2, /):
     """``x1`` raised to ``x2``: ``x1 ** x2``.
 
-    A scalar integer known while tracing means repeated multiplication, and must not be negative
-    for integers ``x1``. Other negative powers of integers have no meaning: use floating point.
+    A scalar integer known while tracing means repeated multiplication; it must not be negative if
+    ``x1`` holds integers. Other negative powers of integers are meaningless: use floating point.
 
     >>> jnp.power(jnp.array([1, 2, 3]), 2)
     Array([1, 4, 9], dtype=int32)
@@ -262,7 +262,7 @@ def power(x1, x2, /):
     if is_dtype(x, np.integer):
         return _integer_power(x, y)
     exponent = as_operand("power", x2)
-    if is_dtype(exponent, np.integer):  # stays whole, for the sake of the derivative at 0
+    if is_dtype(exponent, np.integer):  # stays an integer: the derivative at 0 depends on it
         _, y = promote_shapes("power", x, exponent)
     return lax.pow(x, y)
 
@@ -278,7 +278,7 @@ def _known_integer(x) -> int | None:
 
 
 def _integer_power(base, exponent):
-    """By squaring, over six bits of the exponent: what needs more bits overflows."""
+    """Powers by squaring, over six bits of the exponent: larger exponents overflow anyway."""
     zero, one = convert(0, base.dtype), convert(1, base.dtype)
     result = where(lax.bitwise_and(lax.eq(base, zero), lax.ne(exponent, zero)), zero, one)
     for bit in range(6):
@@ -290,7 +290,7 @@ def _integer_power(base, exponent):
 
 
 def float_power(x, y, /):
-    """``x`` raised to ``y``, in floating point also of integers.
+    """``x`` raised to ``y``, in floating point also for integers.
 
     >>> jnp.float_power(jnp.array([1, 2]), -1)
     Array([1. , 0.5], dtype=float32)
@@ -308,7 +308,7 @@ def square(x, /):
 
 
 def sqrt(x, /):
-    """The square root; NaN of negative real numbers.
+    """The square root; NaN for negative real numbers.
 
     >>> jnp.sqrt(jnp.array([4, 9]))
     Array([2., 3.], dtype=float32)
@@ -326,7 +326,7 @@ def cbrt(x, /):
 
 
 def reciprocal(x, /):
-    """``1 / x``, in floating point also of integers.
+    """``1 / x``, in floating point also for integers.
 
     >>> jnp.reciprocal(jnp.array([2, 4]))
     Array([0.5 , 0.25], dtype=float32)
@@ -336,7 +336,7 @@ def reciprocal(x, /):
 
 @library_jit
 def hypot(x1, x2, /):
-    """The length of the vector with the components ``x1`` and ``x2``, without overflow between.
+    """The length of the vector with components ``x1`` and ``x2``, without intermediate overflow.
 
     >>> jnp.hypot(3e30, 4e30)
     Array(5.e+30, dtype=float32, weak_type=True)
@@ -369,7 +369,7 @@ def _hypot_jvp(primals, tangents):
 
 
 def maximum(x, y, /):
-    """The greater of ``x`` and ``y``; NaN where either is.
+    """The greater of ``x`` and ``y``; NaN where either is NaN.
 
     >>> jnp.maximum(jnp.array([1, 5]), 3)
     Array([3, 5], dtype=int32)
@@ -378,7 +378,7 @@ def maximum(x, y, /):
 
 
 def minimum(x, y, /):
-    """The lesser of ``x`` and ``y``; NaN where either is.
+    """The lesser of ``x`` and ``y``; NaN where either is NaN.
 
     >>> jnp.minimum(jnp.array([1, 5]), 3)
     Array([1, 3], dtype=int32)
@@ -388,7 +388,7 @@ def minimum(x, y, /):
 
 @library_jit
 def fmax(x1, x2):
-    """The greater of ``x1`` and ``x2``; NaN only where both are.
+    """The greater of ``x1`` and ``x2``; NaN only where both are NaN.
 
     >>> jnp.fmax(jnp.array([1.0, jnp.nan]), 0.5)
     Array([1. , 0.5], dtype=float32)
@@ -399,7 +399,7 @@ def fmax(x1, x2):
 
 @library_jit
 def fmin(x1, x2):
-    """The lesser of ``x1`` and ``x2``; NaN only where both are.
+    """The lesser of ``x1`` and ``x2``; NaN only where both are NaN.
 
     >>> jnp.fmin(jnp.array([1.0, jnp.nan]), 0.5)
     Array([0.5, 0.5], dtype=float32)
@@ -432,7 +432,7 @@ def clip(arr=None, /, min=None, max=None):
 
 @library_jit
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
-    """``x`` with NaN and infinities replaced, the latter by the largest numbers unless given.
+    """``x`` with NaN and infinities replaced; infinities by default with the largest numbers.
 
     ``copy`` has no effect: arrays are immutable.
 
@@ -475,7 +475,7 @@ def bitwise_or(x, y, /):
 
 
 def bitwise_xor(x, y, /):
-    """The bits set in one of ``x`` and ``y`` only: ``x ^ y``.
+    """The bits set in exactly one of ``x`` and ``y``: ``x ^ y``.
 
     >>> jnp.bitwise_xor(jnp.array([6, 5]), 3)
     Array([5, 6], dtype=int32)
@@ -484,7 +484,7 @@ def bitwise_xor(x, y, /):
 
 
 def invert(x, /):
-    """All bits flipped; of booleans, the opposite: ``~x``.
+    """All bits flipped: ``~x``; for booleans, their negation.
 
     >>> jnp.invert(jnp.array([0, 5]))
     Array([-1, -6], dtype=int32)

@@ -1,4 +1,4 @@
-"""Matrices with a pattern: diagonals and triangles, made and taken out."""
+"""Diagonals and triangles of matrices: building and extracting them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def tri(N, M=None, k=0, dtype=None):
 
 
 def _matrices(function: str, m):
-    """``m``, which must have the two dimensions of a matrix."""
+    """``m`` as an array; raises unless it has at least two dimensions."""
     m = as_operand(function, m)
     if m.ndim < 2:
         raise ValueError(explain(f"tanx.numpy.{function}", "needs at least two dimensions.",
@@ -146,9 +146,9 @@ def diagflat(v, k=0):
 
 @library_jit(static_argnames=("offset", "axis1", "axis2"))
 def diagonal(a, offset=0, axis1=0, axis2=1):
-    """The elements at equal indices along two dimensions, which one in the last place replaces.
+    """The elements whose indices along ``axis1`` and ``axis2`` are equal, as a new last dimension.
 
-    The second index is ``offset`` more than the first.
+    The index along ``axis2`` is ``offset`` more than the one along ``axis1``.
 
     >>> jnp.diagonal(jnp.arange(6).reshape(2, 3), offset=1)
     Array([1, 5], dtype=int32)
@@ -194,9 +194,9 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
 
 @library_jit(static_argnames=("N", "increasing"))
 def vander(x, N=None, increasing=False):
-    """The matrix of powers of ``x``, one row an element and ``N`` columns.
+    """The matrix of powers of ``x``, one row for each element and ``N`` columns.
 
-    Powers fall from left to right unless ``increasing``.
+    Powers decrease from left to right unless ``increasing``.
 
     >>> jnp.vander(jnp.array([2, 3]), 3)
     Array([[4, 2, 1],

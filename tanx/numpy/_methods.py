@@ -45,7 +45,7 @@ __all__ = ["METHODS"]
 
 # -- operators -------------------------------------------------------------------------------------
 
-# Types that operators take. Anything else says itself what to do with arrays.
+# Types that operators accept directly. Other types may define how they combine with arrays.
 _OPERANDS = frozenset((Array, bool, int, float, complex, np.ndarray))
 _FAMILIES = (Tracer, np.ndarray, np.generic, bool, int, float, complex)
 
@@ -62,7 +62,7 @@ def _binary(function):
 
 
 def _reflected(function):
-    """``y.__rop__(x)``, called where ``x`` did not know what to do."""
+    """``y.__rop__(x)``, called if ``x.__op__`` returned NotImplemented."""
     def operator(self, other):
         if type(other) in _OPERANDS or isinstance(other, _FAMILIES):
             return function(other, self)
@@ -73,10 +73,10 @@ def _reflected(function):
 
 
 def _foreign(x):
-    """Another kind of operand: as an array if it says how, else it has its own operators."""
+    """Another kind of operand: as an array if it can be converted, else NotImplemented."""
     if hasattr(x, "__jax_array__"):
         return x.__jax_array__()
-    if type(x) in (list, tuple, dict):  # a class derived from these may have operators of its own
+    if type(x) in (list, tuple, dict):  # a subclass may define its own operators
         raise TypeError(explain(
             "tanx.Array", f"operators do not take a {type(x).__name__}.", f"operand: {x!r:.100}",
             hint="wrap it in tanx.numpy.array(...); lists are not converted implicitly."))
@@ -96,7 +96,7 @@ _COMPARISONS = {
 }
 
 
-# -- what Python asks of a container ---------------------------------------------------------------
+# -- the protocol of Python containers -------------------------------------------------------------
 
 
 def __iter__(self):
@@ -125,7 +125,7 @@ def __hash__(self) -> int:
     caller = user_frame()
     if caller is not None and caller.f_globals.get("__name__") == "asyncio.tasks":
         if caller.f_code.co_name != "wait":
-            return id(self)  # they keep what they wait for in sets and dicts, by identity
+            return id(self)  # asyncio keeps awaited objects in sets and dicts, by identity
         raise TypeError(explain(
             "asyncio.wait", "needs tasks; arrays are not tasks.", f"array: {self.aval}",
             hint="asyncio.ensure_future(x) makes one; asyncio.gather takes arrays as they are."))
@@ -176,7 +176,7 @@ def flatten(self, order="C", *, out_sharding=None):
 
 
 def flat(self):
-    """NumPy's iterator over elements, which can be assigned to: arrays of tanx have none."""
+    """Raises: NumPy's writable iterator over elements does not exist for immutable arrays."""
     raise NotImplementedError(explain(
         "tanx.Array.flat", "arrays are immutable, and have no iterator to assign through.",
         hint="use x.flatten()."))
@@ -255,7 +255,7 @@ def astype(self, dtype, copy=False, device=None):
 
 
 def copy(self):
-    """The same elements in memory of their own."""
+    """A copy in new memory."""
     return _creation.copy(self)
 
 
@@ -268,7 +268,7 @@ def compress(self, condition, axis=None, *, out=None, size=None, fill_value=0):
 
 
 def _known(x) -> Array:
-    """The array itself, or the one behind a tracer where its value is known."""
+    """The array itself, or the known value of a tracer."""
     data = x if type(x) is Array else x.concrete()
     if data is None:
         raise ConcretizationTypeError(x)
@@ -276,7 +276,7 @@ def _known(x) -> Array:
 
 
 def _of_data(name: str):
-    """A method that arrays have of their own, for tracers."""
+    """A method of ``Array`` for tracers, applied to their known value."""
     return lambda self, *args, **kwargs: getattr(_known(self), name)(*args, **kwargs)
 
 
@@ -348,7 +348,7 @@ def platform(self) -> str:
 
 
 def unsafe_buffer_pointer(self) -> int:
-    """The address of the data, which is not kept alive by it."""
+    """The address of the data; it does not keep the data alive."""
     return ready_buffer(_known(self)).pointer
 
 
@@ -364,7 +364,7 @@ def traceback(self) -> None:
 
 # -- the table -------------------------------------------------------------------------------------
 
-# Functions that are methods as they stand: the array is their first argument.
+# Functions that are methods without change: the array is their first argument.
 _FUNCTIONS = {
     _assemble: "repeat",
     _contract: "dot",
@@ -383,7 +383,7 @@ _HERE = (__iter__, __contains__, __setitem__, __hash__, __round__, __array_names
          transpose, flatten, view, byteswap, copy, compress, devices, to_device,
          addressable_data, on_device_size_in_bytes, platform, unsafe_buffer_pointer,
          unsafe_raw_buffer)
-# What arrays do with their data; tracers do it with the array behind them.
+# Methods of arrays that need their data; tracers apply them to their known value.
 _OF_DATA = "__dlpack__ __reduce__ delete is_deleted tobytes"
 _PROPERTIES = {
     "T": transpose, "mT": _shape.matrix_transpose, "at": _at.At, "flat": flat,
@@ -412,7 +412,7 @@ _OF_THEIR_OWN = {
 
 
 def _speaking(method):
-    """``method``, whose errors name the function of :mod:`tanx.numpy` that it calls."""
+    """``method``, with errors that name the function of :mod:`tanx.numpy` that it calls."""
     method = shown(method)
     method.__module__ = "tanx.numpy"
     return method

@@ -1,4 +1,4 @@
-"""Reductions that leave NaN out."""
+"""Reductions that ignore NaN."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _total(function, reduce, unit, a, axis, dtype, out, keepdims, initial, where
 
 @library_jit(static_argnames=("axis", "keepdims", "out"))
 def nanmax(a, axis=None, out=None, keepdims=False, initial=None, where=None):
-    """The greatest element over ``axis`` other than NaN; NaN where there is nothing else.
+    """The greatest element over ``axis`` other than NaN; NaN where all elements are NaN.
 
     The parameters are those of :func:`max`.
 
@@ -88,7 +88,7 @@ def nanmax(a, axis=None, out=None, keepdims=False, initial=None, where=None):
 
 @library_jit(static_argnames=("axis", "keepdims", "out"))
 def nanmin(a, axis=None, out=None, keepdims=False, initial=None, where=None):
-    """The least element over ``axis`` other than NaN; NaN where there is nothing else.
+    """The least element over ``axis`` other than NaN; NaN where all elements are NaN.
 
     The parameters are those of :func:`max`.
 

@@ -1,7 +1,7 @@
-"""Where the elements of an array are not zero.
+"""Positions of nonzero elements.
 
-How many there are depends on the data. Outside of ``jit`` the result has as many; inside, its size
-must be given: what is missing is filled, what is too much is left out.
+Their number depends on the data. Under ``jit`` the size of the result must be given: a longer list
+of positions is cut off, a shorter one is filled.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ __all__ = ["argwhere", "flatnonzero", "nonzero"]
 def nonzero(a, *, size=None, fill_value=None):
     """The positions of the elements that are not zero: a tuple, one array for each dimension.
 
-    ``size`` is the length of these arrays; under ``jit`` it must be given. Where there are fewer
-    elements, positions are filled with ``fill_value``, a number or one for each dimension; zero
-    unless given.
+    ``size`` is the length of these arrays; under ``jit`` it must be given. If fewer elements are
+    found, the rest is ``fill_value``, a number or one for each dimension, zero by default.
 
     >>> jnp.nonzero(jnp.array([[1, 0], [0, 5]]))
     (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
@@ -57,13 +56,13 @@ def nonzero(a, *, size=None, fill_value=None):
 
 
 def known_value(x) -> np.ndarray | None:
-    """The data of an array or of a tracer, where it is known."""
+    """The data of an array or of a tracer, or None if it is not known."""
     data = x if type(x) is Array else x.concrete()
     return None if data is None else np.asarray(data)
 
 
 def _found(x, size: int):
-    """How many positions are found at most, and the positions in each dimension."""
+    """The number of positions found, at most ``size``, and the positions in each dimension."""
     dtype = dtypes.default_int()
     if type(x) is Array:
         where = [i[:size] for i in np.asarray(x).nonzero()]
@@ -72,7 +71,7 @@ def _found(x, size: int):
     n = prod(x.shape)
     mask = lax.reshape(lax.ne(x, lax.full_like(x, 0)), (n,))
     count = lax.cumsum(convert(mask, dtype))
-    # Each element goes to its rank among those found; the others go beyond the end.
+    # A nonzero element is written to its rank among them; zeros are written past the end.
     rank = lax.select(mask, lax.sub(count, lax.full_like(count, 1)), lax.full_like(count, size))
     flat = lax.full((size,), 0, dtype).at[rank].set(lax.iota(dtype, n), unique_indices=True)
     total = lax.reduce_sum(convert(mask, dtype), (0,))
@@ -80,7 +79,7 @@ def _found(x, size: int):
 
 
 def _unraveled(flat, shape: tuple[int, ...]) -> list:
-    """Positions among all elements as positions in each dimension."""
+    """Flat positions as positions in each dimension."""
     positions = []
     for n in reversed(shape):
         size = lax.full_like(flat, max(n, 1))

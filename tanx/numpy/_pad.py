@@ -1,4 +1,4 @@
-"""``pad``: values added around an array, by one rule of many."""
+"""``pad``: values added around an array, in one of many modes."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def pad(array, pad_width, mode="constant", **kwargs):
     - ``"constant"``: ``constant_values``, zeros by default;
     - ``"edge"``: the outermost element;
     - ``"reflect"``, ``"symmetric"``: a mirror image, without or with the outermost element; with
-      ``reflect_type="odd"`` also turned around it;
-    - ``"wrap"``: the array over again;
+      ``reflect_type="odd"`` also reflected in value at it;
+    - ``"wrap"``: the array, repeated periodically;
     - ``"linear_ramp"``: numbers between the outermost element and ``end_values``;
     - ``"maximum"``, ``"mean"``, ``"median"``, ``"minimum"``: that of the vector, or of the
       ``stat_length`` elements next to the edge;
-    - ``"empty"``: anything;
+    - ``"empty"``: arbitrary values;
     - a function: ``mode(vector, (before, after), axis, kwargs)`` of each vector, padded with
-      zeros, returns what it becomes.
+      zeros, returns the new vector.
 
     >>> jnp.pad(jnp.array([1, 2, 3]), (2, 1), mode="reflect")
     Array([3, 2, 1, 2, 3, 2], dtype=int32)
@@ -162,7 +162,7 @@ def _constant(array, values, widths):
 
 
 def _wrapped(array, axis: int, before: int, after: int):
-    """The array over again, as often as it takes, cut to fit."""
+    """The array repeated periodically and cut to fit."""
     n = array.shape[axis]
     (whole_before, part_before), (whole_after, part_after) = divmod(before, n), divmod(after, n)
     parts = [array] * (whole_before + 1 + whole_after)
@@ -174,7 +174,7 @@ def _wrapped(array, axis: int, before: int, after: int):
 
 
 def _mirrored(array, axis: int, width: tuple[int, int], mode: str, reflect_type: str):
-    """Mirror images at both ends; where the array is too short for one, images of images."""
+    """Mirror images at both ends; if the array is too short, images of images."""
     skip = 1 if mode == "reflect" else 0  # the outermost element is not in the image
     most = array.shape[axis] - skip
     if not most:  # a single element reflects to itself

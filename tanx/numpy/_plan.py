@@ -1,9 +1,9 @@
 """Plans: indices in terms of gather and scatter.
 
-An index is taken apart into *forms*, static facts about each of its items, and *values*, which may
-be computed. Forms make a :class:`Plan`, worked out once for each shape: the dimensions of the
-result, and how they belong to those of the array. Values make the array of indices of a gather, or
-for ``x.at[…]`` of a scatter.
+An index is split into *forms*, static facts about each of its items, and *values*, which may be
+computed. Forms give a :class:`Plan`, computed once for each shape: the dimensions of the result,
+and how they relate to those of the array. Values give the array of indices of a gather, or for
+``x.at[…]`` of a scatter.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ __all__ = ["NEW", "Form", "Plan", "index_array", "index_dtype", "plan_of"]
 class Form(NamedTuple):
     """The static facts about an item of an index.
 
-    A ``"window"`` is a run of elements, and its value is where it starts; a ``"stride"`` has its
-    positions as value, and they make a dimension of their own; an ``"index"`` is one position or
-    an array of them. ``"new"`` is a new axis and has no value.
+    A ``"window"`` is a run of elements, and its value is where it starts; the value of a
+    ``"stride"`` is its positions, which form a separate dimension; an ``"index"`` is one position
+    or an array of them. ``"new"`` is a new axis and has no value.
     """
 
     kind: str
@@ -40,12 +40,12 @@ NEW = Form("new", (1,))
 
 
 class Part(NamedTuple):
-    """A component of the array of indices: of which axis, and the dimensions it varies along."""
+    """A component of the array of indices: its axis, and the dimensions along which it varies."""
 
     axis: int
     dims: tuple[int, ...] = ()
     spread: tuple[int, ...] = ()  # the shape in which NumPy broadcasts it to all dimensions
-    size: int | None = None  # of the axis, where positions along it may count from the end
+    size: int | None = None  # of the axis, if positions along it may count from the end
 
 
 class Plan(NamedTuple):
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
     shape: tuple[int, ...]  # of the result
     new: tuple[int, ...]  # dimensions of the result that are new
     turned: tuple[int, ...]  # dimensions that run backwards, new ones not counted
-    single: bool  # whether there are no arrays of indices, so that no element comes twice
+    single: bool  # no arrays of indices, so no element occurs twice
     parts: tuple[Part, ...]  # the components of the array of indices
     outer: tuple[int, ...]  # the other dimensions of the array of indices
     dropped: tuple[int, ...]  # axes of the array that windows lack
@@ -97,7 +97,7 @@ def plan_of(shape: tuple[int, ...], forms: tuple[Form, ...]) -> Plan:
         after = len(outer) - place - len(s)
         parts.append(Part(axis, tuple(range(place, place + len(s))),
                           s + (1,) * after if s else (), size))
-    # Where the dimensions of arrays come first, so do their components.
+    # If the dimensions of index arrays come first, so do their components.
     front = () if together else tuple(axis for axis, _ in points)
     parts.sort(key=lambda part: (part.axis not in front, part.axis))
     dropped = tuple(sorted(axis for axis, *_ in (*chosen, *strides)))
@@ -108,10 +108,10 @@ def plan_of(shape: tuple[int, ...], forms: tuple[Form, ...]) -> Plan:
 
 
 def _arranged(shape: tuple[int, ...], forms: tuple[Form, ...]):
-    """Dimensions of the result in order, with their axes; positions by axis; how those go together.
+    """Dimensions of the result with their axes; positions by axis; adjacency of index arrays.
 
-    As in NumPy, adjacent arrays of indices leave their dimensions in that place,
-    and single positions count; others leave them in front.
+    As in NumPy, adjacent arrays of indices (single positions count as such) leave their dimensions
+    in that place; others leave them in front.
     """
     entries: list[tuple[Form, int]] = []
     points: list[tuple[int, tuple[int, ...]]] = []
@@ -152,12 +152,12 @@ _INT32, _INT64 = np.iinfo(np.int32), np.iinfo(np.int64)
 
 
 def is_long(size: int, limit: int = _INT32.max) -> bool:
-    """Whether positions along an axis need more bits; symbolic sizes are taken not to."""
+    """Whether positions along an axis exceed ``limit``; symbolic sizes are assumed not to."""
     return type(size) is int and size > limit
 
 
 def index_dtype(size: int) -> np.dtype:
-    """The dtype of positions along an axis: 64 bits where 32 do not reach, with or without x64."""
+    """The dtype of positions along an axis: int64 if int32 is too narrow, with or without x64."""
     return np.dtype(np.int64 if is_long(size) else np.int32)
 
 
@@ -169,8 +169,8 @@ def _is_wide(column) -> bool:
 def index_array(plan: Plan, values: Sequence[Any], wrap: bool = True):
     """The array of indices, from the values of an index by axis.
 
-    Values are integers, ranges and NumPy arrays where they are known, and else whatever is
-    computed. With ``wrap``, negative positions count from the end.
+    Values are integers, ranges and NumPy arrays if they are known, else traced or computed arrays.
+    With ``wrap``, negative positions count from the end.
     """
     chosen = [values[part.axis] for part in plan.parts]
     if staging() or not all(type(value) in (int, range, np.ndarray) for value in chosen):
@@ -202,7 +202,8 @@ def _known(i, part: Part, wrap: bool, extents: tuple[int, ...]):
             i = np.where(negative, i + size, i)
     if i.dtype == np.int32 or size is None:
         return i
-    # Those outside may be too large for an index, and it does not matter where outside they are.
+    # Positions outside may be too large for an index dtype; any other position outside does as
+    # well.
     i = np.minimum(i, size) if i.dtype.kind == "u" else np.minimum(np.maximum(i, -1), size)
     return i if is_long(size) else i.astype(np.int32)
 
@@ -225,7 +226,7 @@ def _staged_index(plan: Plan, chosen: list, wrap: bool):
 
 
 def _counted(positions: range):
-    """Positions as a computation, which compiled code folds into its own counting."""
+    """Positions as an iota, which compiled code folds into its loop counter."""
     count = lax.iota(index_dtype(max(positions, default=0)), len(positions))
     step, start = (convert(v, count.dtype) for v in (positions.step, positions.start))
     return lax.add(start, lax.mul(step, count))

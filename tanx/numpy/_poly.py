@@ -1,4 +1,4 @@
-"""Polynomials, as vectors of coefficients with that of the highest power first."""
+"""Polynomials, as vectors of coefficients, the highest power first."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _order(function: str, m) -> int:
 def polyval(p, x, *, unroll=None):
     """The values of the polynomial with the coefficients ``p`` at ``x``.
 
-    ``unroll`` changes nothing: polynomials are always compiled to straight code.
+    ``unroll`` has no effect: polynomials are always compiled to straight-line code.
 
     >>> jnp.polyval(jnp.array([1, 2, 3]), jnp.array([0, 1, 2]))
     Array([ 3,  6, 11], dtype=int32)
@@ -108,8 +108,7 @@ def polysub(a1, a2):
 def polymul(a1, a2, *, trim_leading_zeros=False):
     """The product of two polynomials; integers become floats.
 
-    ``trim_leading_zeros`` drops leading coefficients of the operands that are zero, whose values
-    must then be known.
+    ``trim_leading_zeros`` drops leading zeros of the operands; their values must then be known.
 
     >>> jnp.polymul(jnp.array([1., 2.]), jnp.array([1., -2.]))
     Array([ 1.,  0., -4.], dtype=float32)
@@ -124,8 +123,8 @@ def polymul(a1, a2, *, trim_leading_zeros=False):
 def polydiv(u, v, *, trim_leading_zeros=False):
     """The quotient and the remainder of two polynomials.
 
-    The remainder has the length of ``u`` unless ``trim_leading_zeros`` shortens it to what is not
-    zero, for which its values must be known.
+    The remainder has the length of ``u`` unless ``trim_leading_zeros`` drops its leading zeros; its
+    values must then be known.
 
     >>> jnp.polydiv(jnp.array([1., 3., 5.]), jnp.array([1., 1.]))
     (Array([1., 2.], dtype=float32), Array([0., 0., 3.], dtype=float32))
@@ -195,7 +194,7 @@ def polyint(p, m=1, k=None):
 
 
 def _divisors(count: int, m: int, dtype):
-    """The factors of an integral's coefficients, which differentiating it divides out."""
+    """The divisors of the coefficients of an ``m``-fold integral."""
     powers = lax.iota(dtype, count)
     steps = expand_dims(powers, 0) - expand_dims(lax.iota(dtype, m), 1)
     return lax.rev(prod(lax.max(convert(1, dtype), steps), 0), (0,))
@@ -206,7 +205,7 @@ def _divisors(count: int, m: int, dtype):
 
 @library_jit
 def poly(seq_of_zeros):
-    """The coefficients of the polynomial with given zeros, or that of a square matrix.
+    """The coefficients of the polynomial with given zeros, or of the polynomial of a square matrix.
 
     The zeros of the latter are the eigenvalues of the matrix.
 
@@ -232,9 +231,8 @@ def poly(seq_of_zeros):
 def roots(p, *, strip_zeros=True):
     """The zeros of a polynomial, as complex numbers.
 
-    With ``strip_zeros`` the leading coefficients that are zero are dropped first, for which their
-    values must be known. Without it, as under ``jit``, each one gives a zero that is NaN, at the
-    end.
+    With ``strip_zeros``, leading coefficients that are zero are dropped first; their values must be
+    known. Without it, as needed under ``jit``, each of them gives a NaN at the end of the result.
 
     >>> jnp.roots(jnp.array([1., -3., 2.]))
     Array([2.+0.j, 1.+0.j], dtype=complex64)
@@ -273,7 +271,7 @@ def _roots_behind_zeros(p):
     n = p.shape[0]
     nothing = lax.eq(p, convert(0, p.dtype))
     lead = where(nothing.all(), n, lax.argmin(nothing, 0, np.int32))
-    # Zeros that moved to the end are zeros of the polynomial; they come last among them.
+    # Coefficients moved to the end add zeros of the polynomial, which come last.
     shifted = roll(where(lax.eq(lead, convert(n, lead.dtype)), convert(1, p.dtype), p), -lead)
     found = _roots_of(shifted)
     last = lax.eq(found, convert(0, found.dtype))
@@ -288,10 +286,10 @@ def _roots_behind_zeros(p):
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     """The polynomial of degree ``deg`` through points ``x``, ``y``, by least squares.
 
-    Columns of ``y`` are fitted each by itself. ``w`` holds a weight for each point. Singular values
-    of at most ``rcond`` times the greatest count as zero. With ``full`` come the residuals, the
-    rank, the singular values and ``rcond``; with ``cov`` comes the covariance of the coefficients,
-    as it is with ``cov="unscaled"``, else scaled by the sum of squares.
+    Each column of ``y`` is fitted separately. ``w`` holds a weight for each point. Singular values
+    of at most ``rcond`` times the greatest count as zero. ``full`` adds the residuals, the rank,
+    the singular values and ``rcond`` to the result; ``cov`` adds the covariance of the
+    coefficients, scaled by the sum of squares unless ``cov="unscaled"``.
 
     >>> jnp.polyfit(jnp.array([0., 1., 2.]), jnp.array([1., 3., 5.]), 1).round(3)
     Array([2., 1.], dtype=float32)
@@ -330,7 +328,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
 
 
 def _check_points(x, y, w, deg: int) -> None:
-    """That there is a value, and a weight if any, for each point."""
+    """Check that each point has a value, and a weight if weights are given."""
     facts = [f"x: {typeof(x)}", f"y: {typeof(y)}"]
     if deg < 0:
         raise ValueError(explain("tanx.numpy.polyfit", "deg must not be negative.", f"deg: {deg}"))

@@ -1,7 +1,7 @@
 """Operands of NumPy functions: arrays of one dtype and one rank.
 
-Every elementwise function passes here, so the common cases come first: operands that agree
-already, and an array next to a Python number. Only this file of its room uses private rooms.
+Every elementwise function calls these, so the common cases come first: operands of one type, and
+an array next to a Python number. This is the only file of the room that uses private rooms.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _OTHER_ROOMS = frozenset(("experimental", "image", "lax", "nn", "random", "scipy
 
 
 def _public(function: str) -> str:
-    """The public name of a function: of ``tanx.numpy``, unless it begins with another room."""
+    """The public name of a function: in ``tanx.numpy``, unless it begins with another module."""
     room = function.partition(".")[0]
     return f"tanx.{function}" if room in _OTHER_ROOMS else f"tanx.numpy.{function}"
 
 
 def check_arraylike(function: str, *args) -> None:
-    """Operands must be arrays or numbers; lists are not converted silently."""
+    """Check that operands are arrays or numbers; lists are not converted silently."""
     for i, x in enumerate(args):
         if type(x) not in _OPERANDS:
             if not is_arraylike(x):
@@ -69,12 +69,12 @@ def _not_an_array(function: str, x, position: int) -> TypeError:
 
 
 def plain(x):
-    """``x``, or the array that it represents."""
+    """``x``, or the array that ``x`` represents."""
     return x.__jax_array__() if hasattr(type(x), "__jax_array__") else x
 
 
 def type_like(function: str, x):
-    """The type of ``x``, which is an array or only has a shape and a dtype."""
+    """The type of ``x``, an array or any object with a shape and a dtype."""
     x = plain(x)
     if not (hasattr(x, "shape") and hasattr(x, "dtype")):
         check_arraylike(function, x)
@@ -82,7 +82,7 @@ def type_like(function: str, x):
 
 
 def refuse_out(function: str, out) -> None:
-    """Arrays are immutable, so results cannot be written into ``out``."""
+    """Raise if ``out`` is given: arrays are immutable."""
     if out is not None:
         raise NotImplementedError(explain(
             f"tanx.numpy.{function}", "out is not supported: arrays are immutable.",
@@ -90,7 +90,7 @@ def refuse_out(function: str, out) -> None:
 
 
 def staging() -> bool:
-    """Whether what is computed now becomes equations rather than data."""
+    """Whether operations currently become equations rather than data."""
     return context.trace.staging
 
 
@@ -128,7 +128,7 @@ def numeric(function: str, x):
 def like(x, value):
     """A scalar constant of the dtype of ``x``, for use with it.
 
-    It is weak next to a scalar only, so weak types of arrays end where constants come in.
+    It is weakly typed only if ``x`` is a scalar: a constant makes the type of an array strong.
     """
     aval = x.aval
     if aval.dtype.kind == "V" and dtypes.is_extended(aval.dtype):
@@ -137,7 +137,7 @@ def like(x, value):
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape to which all broadcast; ValueError if their shapes do not fit."""
+    """The shape to which all broadcast; raises ValueError if there is none."""
     longest = max(shapes, key=len)
     for shape in shapes:
         if shape and shape != longest:
@@ -149,7 +149,7 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def broadcast_to_shape(x, shape: tuple[int, ...], out_sharding=None):
-    """``x`` repeated to ``shape``, with which it must broadcast."""
+    """``x`` broadcast to ``shape``."""
     given = x.shape
     if given == shape and out_sharding is None:
         return x
@@ -182,7 +182,7 @@ def _is_traceable(x) -> bool:
 
 
 def gives_way(number, array) -> bool:
-    """Whether ``number`` is a Python number that takes on the dtype of ``array``."""
+    """Whether ``number`` is a Python number that takes the dtype of ``array``."""
     aval = array.aval
     kind = aval.dtype.kind
     if type(number) is int:
@@ -197,10 +197,9 @@ def gives_way(number, array) -> bool:
 
 @functools.cache
 def _stays(dtype: np.dtype, weak: bool, enable_x64: bool) -> bool:
-    """Whether a type stays as it is next to a Python number.
+    """Whether promotion with a Python number leaves a type unchanged.
 
-    It does not where it was made while 64 bits were enabled, or not, and is used where it is the
-    other way round.
+    It changes if the array was created under another setting of ``enable_x64``.
     """
     if dtypes.canonicalize_dtype(dtype) != dtype:
         return False
@@ -249,7 +248,7 @@ def promote_dtypes(*args) -> list:
 
 
 def promote_shapes(function: str, *args) -> tuple:
-    """Operands with the same number of dimensions, or none; new ones of size 1 in front."""
+    """Operands of one rank, or scalars; new dimensions of size 1 are in front."""
     shapes = [x.shape if hasattr(x, "shape") else np.shape(x) for x in args]
     rank = len(max(shapes, key=len))
     try:
@@ -270,7 +269,7 @@ def promote_shapes(function: str, *args) -> tuple:
 
 
 def _no_common_shape(function: str, rank: int, args, shapes) -> Exception:
-    # Operands of one rank are refused by the primitive in JAX, and others before they reach it.
+    # As in JAX: the primitive refuses operands of one rank, jax.numpy refuses others before it.
     error = TypeError if all(len(shape) in (0, rank) for shape in shapes) else ValueError
     return error(explain(
         _public(function), "operands have incompatible shapes for broadcasting.",
@@ -279,7 +278,7 @@ def _no_common_shape(function: str, rank: int, args, shapes) -> Exception:
 
 
 def refuse_rank_promotion(function: str, args) -> None:
-    """Raise or warn, as is configured, where operands differ in their numbers of dimensions."""
+    """Raise or warn, as configured, if operands differ in their number of dimensions."""
     refused = config.numpy_rank_promotion.value == "raise"
     broken = "have" if not refused else "could not be broadcast together: they have"
     message = explain(

@@ -29,12 +29,12 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
              weights=None):
     """The values below which the shares ``q`` (from 0 to 1) of the elements over ``axis`` lie.
 
-    A vector ``q`` adds a dimension in front of the result. Between two elements, ``method`` tells
-    what to take: ``"linear"`` interpolates; ``"lower"``, ``"higher"``, ``"nearest"`` and
-    ``"midpoint"`` say it by their names; and NumPy's ``"inverted_cdf"``,
-    ``"averaged_inverted_cdf"``, ``"closest_observation"``, ``"interpolated_inverted_cdf"``,
-    ``"hazen"``, ``"weibull"``, ``"median_unbiased"`` and ``"normal_unbiased"`` are there too.
-    ``weights``, with ``"inverted_cdf"`` only, say how often each element counts. NaN gives NaN.
+    A vector ``q`` adds a dimension in front of the result. ``method`` chooses the result between
+    two elements: ``"linear"`` interpolates; others are ``"lower"``, ``"higher"``, ``"nearest"``,
+    ``"midpoint"``, and NumPy's ``"inverted_cdf"``, ``"averaged_inverted_cdf"``,
+    ``"closest_observation"``, ``"interpolated_inverted_cdf"``, ``"hazen"``, ``"weibull"``,
+    ``"median_unbiased"`` and ``"normal_unbiased"``. ``weights``, with ``"inverted_cdf"`` only, say
+    how often each element counts. NaN gives NaN.
 
     >>> jnp.quantile(jnp.array([1., 2., 3., 5.]), jnp.array([0.25, 0.5]))
     Array([1.75, 2.5 ], dtype=float32)
@@ -82,7 +82,7 @@ def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="line
 
 @library_jit(static_argnames=_SHARED)
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    """The element in the middle over ``axis``, or the mean of the two there; NaN gives NaN.
+    """The middle element over ``axis``, or the mean of the two middle ones; NaN gives NaN.
 
     >>> jnp.median(jnp.array([[1., 5., 2.], [4., 3., 8.]]), axis=1)
     Array([2., 4.], dtype=float32)
@@ -178,7 +178,7 @@ def _of_sorted(x, q, method: str, skip_nan: bool):
 
 
 def _at(x, positions):
-    """Elements of the last dimension: at the same positions in all lines, or at those of each."""
+    """Elements of the last dimension at ``positions``, which are the same for all lines or not."""
     if positions.ndim < x.ndim:
         return x[..., positions]
     lines = tuple(range(x.ndim - 1))
@@ -205,7 +205,7 @@ def _spread_weights(function, x, weights, axis, method):
 
 
 def _weighted(x, weights, q, skip_nan: bool):
-    """The first elements at which the share of the weights so far reaches ``q``."""
+    """The first elements at which the cumulative share of the weights reaches ``q``."""
     missing = lax.ne(x, x)
     if skip_nan:
         weights = choose(missing, 0.0, weights)
@@ -221,11 +221,11 @@ def _weighted(x, weights, q, skip_nan: bool):
 
 # -- positions -------------------------------------------------------------------------------------
 
-# For shares q of n elements: the positions of two elements, and how much the second one counts.
+# For shares q of n elements: the positions of two elements, and the weight of the second one.
 
 
 def _between(place):
-    """Interpolate linearly at a position that is no whole number."""
+    """Linear interpolation at a fractional position."""
     def rule(q, n):
         v = place(q, n)
         low = lax.floor(v)
@@ -234,7 +234,7 @@ def _between(place):
 
 
 def _spaced(alpha: float, beta: float):
-    """Positions by which the ends lie ``alpha`` and ``beta`` spaces outside."""
+    """Positions that place the ends ``alpha`` and ``beta`` spacings outside."""
     def place(q, n):
         inner = multiply(q, add(n, 1.0 - alpha - beta))
         return add(inner, alpha - 1.0)
@@ -242,7 +242,7 @@ def _spaced(alpha: float, beta: float):
 
 
 def _one(choose_one, place):
-    """One element alone."""
+    """A single element, without interpolation."""
     def rule(q, n):
         position = choose_one(place(q, n))
         return position, position, like(q, 0.0)
@@ -263,7 +263,7 @@ def _midpoint(q, n):
 
 
 def _averaged(q, n):
-    """The element that reaches ``q``, or the mean with the next one where it does so exactly."""
+    """The element that reaches ``q``, or its mean with the next one if it reaches ``q`` exactly."""
     v = _cdf_place(q, n)
     high = add(lax.floor(v), 1.0)
     exact = lax.eq(v, lax.floor(v))
@@ -271,7 +271,7 @@ def _averaged(q, n):
 
 
 def _nearest_half(v):
-    """The whole number nearest to ``v + 0.5``; of two, the odd one, which is even from 1 on."""
+    """The integer nearest to ``v + 0.5``; of two, the odd one, which is even if counted from 1."""
     down = lax.floor(v)
     stay = logical_and(equal(v, down), equal(remainder(down, 2.0), 1.0))
     return choose(stay, down, add(down, 1.0))
@@ -282,7 +282,7 @@ def _closest_place(q, n):
 
 
 def _nearest(v):
-    """The nearest whole number; of two, the lower one."""
+    """The nearest integer; of two, the lower one."""
     return lax.ceil(subtract(v, 0.5))
 
 

@@ -36,11 +36,11 @@ __all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "m
            "minmax", "prod", "ptp", "std", "sum", "var"]
 
 
-# -- what reductions share -------------------------------------------------------------------------
+# -- shared by reductions --------------------------------------------------------------------------
 
 
 def refuse_out(function: str, out) -> None:
-    """Arrays are immutable: nothing can be written into ``out``."""
+    """Raise if ``out`` is given: arrays are immutable."""
     if out is not None:
         raise NotImplementedError(explain(
             f"tanx.numpy.{function}", "arrays are immutable, so out is not supported.",
@@ -56,7 +56,7 @@ def reduced_axes(function: str, axis, x) -> tuple[int, ...]:
 
 
 def keep_reduced(x, shape: tuple[int, ...], axes: tuple[int, ...]):
-    """``x``, a reduction over ``axes`` of an array of ``shape``, with those of size 1 again."""
+    """``x``, a reduction over ``axes`` of an array of ``shape``, with axes of size 1 for them."""
     kept = [d for d in range(len(shape)) if d not in axes]
     return lax.broadcast_in_dim(x, [shape[d] if d in kept else 1 for d in range(len(shape))], kept)
 
@@ -76,7 +76,7 @@ def masked(function: str, x, where, value):
 
 
 class Monoid(NamedTuple):
-    """An operation, as it reduces and as it combines two arrays, and what changes nothing in it."""
+    """An operation: as a reduction, as a function of two arrays, and its neutral element."""
 
     reduce: Callable
     combine: Callable
@@ -92,7 +92,7 @@ _AND = Monoid(lax.reduce_and, lax.bitwise_and, True)
 
 
 def reduced(function: str, monoid: Monoid, x, axis, keepdims, initial=None, where=None):
-    """The elements of ``x`` over ``axis``, combined in the dtype that they have."""
+    """The reduction of ``x`` over ``axis``, in its own dtype."""
     if where is not None:
         x = masked(function, x, where, monoid.unit)
     shape = x.aval.shape
@@ -121,7 +121,7 @@ def accumulator(dtype: np.dtype) -> np.dtype:
 
 def _total(function, monoid, logical, a, axis, dtype, out, keepdims, initial, where,
            promote_integers):
-    """``sum`` or ``prod``; ``logical`` is what they are for booleans."""
+    """``sum`` or ``prod``; ``logical`` is the reduction to use for booleans."""
     refuse_out(function, out)
     x = as_operand(function, a)
     if dtype is None:
@@ -137,13 +137,13 @@ def _total(function, monoid, logical, a, axis, dtype, out, keepdims, initial, wh
     return convert(total, result)
 
 
-# Converting an array that becomes as many bytes or more costs more than compiling a program that
-# needs no copy: 20 to 40 ms on x86-64.
+# From this number of bytes on, converting an array costs more than compiling a program that needs
+# no copy: 20 to 40 ms on x86-64.
 _LARGE_COPY = 1 << 26
 
 
 def _reduced_in(dtype: np.dtype, function: str, monoid: Monoid, x, axis, keepdims, initial, where):
-    """The reduction of ``x`` converted to ``dtype``; eager code makes no large copy for it."""
+    """The reduction of ``x`` converted to ``dtype``, without a large copy in eager code."""
     if x.dtype.itemsize < dtype.itemsize and x.size * dtype.itemsize >= _LARGE_COPY and (
             not staging()):
         return _as_one_program(x, initial, where, dtype=dtype, function=function, monoid=monoid,
@@ -162,7 +162,7 @@ def cast(x, dtype: np.dtype):
 
 
 def total_dtype(dtype: np.dtype, promote_integers: bool) -> np.dtype:
-    """The dtype of a sum: narrow integers give the default one, as 64 bits do if not enabled."""
+    """The dtype of a sum: narrow integers become the default integer; so does int64 without x64."""
     kind = dtype.kind
     if kind == "b":
         return dtypes.default_int()
@@ -199,9 +199,9 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where
 
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
-    """The arithmetic mean over ``axis``; that of integers is a float.
+    """The arithmetic mean over ``axis``; a float for integers.
 
-    With ``where``, the mean of the elements where it holds. That of no elements is NaN.
+    With ``where``, the mean of the elements where it holds. The mean of no elements is NaN.
 
     >>> jnp.mean(jnp.array([[1, 2], [3, 5]]), axis=1)
     Array([1.5, 4. ], dtype=float32)
@@ -230,7 +230,7 @@ def _count(function: str, x, axis, dtype, keepdims, where):
 
 @library_jit(static_argnames=("axis", "keepdims"))
 def count_nonzero(a, axis=None, keepdims=False):
-    """How many elements over ``axis`` are other than zero.
+    """How many elements over ``axis`` are nonzero.
 
     >>> jnp.count_nonzero(jnp.array([[1, 0], [2, 3]]), axis=0)
     Array([2, 1], dtype=int32)
@@ -249,8 +249,8 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Non
     """The variance over ``axis``: the mean of squares of distances from the mean.
 
     The sum of squares is divided by the number of elements less ``ddof``, also called
-    ``correction``; where that is not positive, the variance is NaN. ``mean``, where it is known,
-    has the dimensions reduced with size 1. ``where`` is a mask of the elements that count.
+    ``correction``; if that is not positive, the variance is NaN. ``mean`` gives the mean if it is
+    known already, with reduced dimensions of size 1. ``where`` is a mask of the elements to count.
 
     >>> jnp.var(jnp.array([1., 2., 3., 4.]), ddof=1)
     Array(1.6666666, dtype=float32)
@@ -271,7 +271,7 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Non
     refuse_out("std", out)
     x = as_operand("std", a)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
-        raise ValueError(explain("tanx.numpy.std", "dtype must be inexact: a root is.",
+        raise ValueError(explain("tanx.numpy.std", "dtype must be a floating point type.",
                                  f"dtype: {np.dtype(dtype)}"))
     return _std(x, mean, _correction("std", ddof, correction), where,
                 axis=static_axis(axis), dtype=dtype, keepdims=keepdims)
@@ -288,7 +288,7 @@ def _correction(function: str, ddof, correction):
 
 
 def static_axis(axis):
-    """``axis`` as something that can be hashed."""
+    """``axis`` as a hashable value."""
     return tuple(axis) if isinstance(axis, list | np.ndarray) else axis
 
 
@@ -339,7 +339,7 @@ def _std(a, center, ddof, where, **options):
 
 
 def bound(dtype: np.dtype, greatest: bool):
-    """The value of ``dtype`` that no other exceeds, or that exceeds no other."""
+    """The greatest or the least value of ``dtype``."""
     if dtype.kind == "b":
         return greatest
     if dtypes.issubdtype(dtype, np.integer):
@@ -370,10 +370,10 @@ def _extremum(function, monoid, is_max, a, axis, out, keepdims, initial, where):
 
 
 def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):
-    """The greatest element over ``axis``; NaN where there is one.
+    """The greatest element over ``axis``; NaN if any element is NaN.
 
-    ``initial`` takes part in the comparison; it is needed for arrays without elements and with
-    ``where``, a mask of the elements that count.
+    ``initial`` is a further candidate; it is needed for arrays without elements and with ``where``,
+    a mask of the elements to count.
 
     >>> jnp.max(jnp.array([[1, 5], [3, 4]]), axis=0)
     Array([3, 5], dtype=int32)
@@ -395,7 +395,7 @@ amin = min
 
 
 def ptp(a, axis=None, out=None, keepdims=False):
-    """The greatest element over ``axis`` less the least one.
+    """The greatest element over ``axis`` minus the least one.
 
     >>> jnp.ptp(jnp.array([[1, 5], [3, 4]]), axis=1)
     Array([4, 1], dtype=int32)
@@ -472,7 +472,7 @@ def _logical(function, monoid, a, axis, out, keepdims, where):
 
 
 def all(a, axis=None, out=None, keepdims=False, *, where=None):
-    """Whether all elements over ``axis`` are other than zero; true where there are none.
+    """Whether all elements over ``axis`` are nonzero; true if there are no elements.
 
     >>> jnp.all(jnp.array([[True, False], [True, True]]), axis=1)
     Array([False,  True], dtype=bool)
@@ -481,7 +481,7 @@ def all(a, axis=None, out=None, keepdims=False, *, where=None):
 
 
 def any(a, axis=None, out=None, keepdims=False, *, where=None):
-    """Whether any element over ``axis`` is other than zero; false where there are none.
+    """Whether any element over ``axis`` is nonzero; false if there are no elements.
 
     >>> jnp.any(jnp.array([[True, False], [False, False]]), axis=1)
     Array([ True, False], dtype=bool)

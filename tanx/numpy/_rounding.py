@@ -1,4 +1,4 @@
-"""Rounding, and what floating-point numbers are made of: sign, exponent, neighbours."""
+"""Rounding, and the parts of floating-point numbers: sign, exponent, neighbours."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def round(a, decimals=0, out=None):
 def _round(x, decimals: int):
     if decimals == 0:
         return lax.round(x, _EVEN)
-    # Scaled, narrow floats would overflow or lose the digits in question.
+    # Narrow floats would overflow when scaled, or lose the digits to round.
     wide = x if x.dtype.itemsize >= 4 else convert(x, _FLOAT32, x.weak_type)
     factor = like(wide, 10.0**decimals)
     rounded = lax.div(lax.round(lax.mul(wide, factor), _EVEN), factor)
@@ -161,8 +161,8 @@ def _power_of_two(exponent, dtype: np.dtype):
 def _split(x) -> tuple:
     """``x`` as a mantissa between 1 and 2 times a power of two; the exponent is an int32.
 
-    The mantissa is made by multiplication, so that it has a derivative. Zeros and what is not
-    finite stay as they are, with the exponent 0.
+    The mantissa is computed by multiplication, so that it has a derivative. Zeros, infinities and
+    NaN are unchanged, with the exponent 0.
     """
     integer, mantissa, bias = _bits(x.dtype)
     tiny = lax.lt(lax.abs(x), like(x, dtypes.finfo(x.dtype).smallest_normal))
@@ -190,7 +190,7 @@ def _strong(x):
 
 @library_jit
 def frexp(x, /):
-    """``x`` as a mantissa, at least one half and below 1, and the power of two it is times.
+    """``x`` as a mantissa, at least one half and below 1, and the exponent of a power of two.
 
     >>> jnp.frexp(jnp.array([3.0, 0.5]))
     (Array([0.75, 0.5 ], dtype=float32), Array([2, 0], dtype=int32))
@@ -231,7 +231,7 @@ def ldexp(x1, x2, /):
 
 
 def _within(n, reach: int):
-    """Integers as int32, those beyond ``reach`` as ``reach``: beyond it all is zero or infinite."""
+    """Integers as int32, clipped to ``reach``: beyond it every result is zero or infinite."""
     n = n if n.dtype.itemsize >= 4 else convert(n, _INT32)
     n = lax.min(n, like(n, reach))
     n = n if is_dtype(n, np.unsignedinteger) else lax.max(n, like(n, -reach))
@@ -240,7 +240,7 @@ def _within(n, reach: int):
 
 @library_jit
 def signbit(x, /):
-    """Whether the sign is minus, that of -0.0 and of NaN included.
+    """Whether the sign bit is set, also for -0.0 and NaN.
 
     >>> jnp.signbit(jnp.array([1.0, -0.0]))
     Array([False,  True], dtype=bool)
@@ -259,7 +259,7 @@ def signbit(x, /):
 
 @library_jit
 def copysign(x1, x2, /):
-    """The size of ``x1`` with the sign of ``x2``.
+    """The absolute value of ``x1`` with the sign of ``x2``.
 
     >>> jnp.copysign(jnp.array([1.0, -2.0]), -0.0)
     Array([-1., -2.], dtype=float32)

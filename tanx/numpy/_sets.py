@@ -1,7 +1,7 @@
-"""Sets: distinct elements of arrays, and what two arrays have in common.
+"""Sets: distinct elements of an array, and unions, intersections and differences of two.
 
-All of them sort: equal elements become adjacent and form groups, and a mask over the sorted
-elements says which groups are in the result. How many are is read from the data, or under ``jit``
+All functions sort: equal elements become adjacent and form groups, and a mask over the sorted
+elements selects the groups of the result. Their number is read from the data; under ``jit`` it is
 given as ``size``.
 """
 
@@ -35,10 +35,10 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
            equal_nan=True, size=None, fill_value=None, sorted=True):
     """The distinct elements of ``ar`` in order, or its distinct slices along ``axis``.
 
-    ``return_index`` adds where each is found first, ``return_inverse`` the positions that make the
-    array again of them, and ``return_counts`` how often each occurs. Under ``jit`` their number
-    must be given as ``size``: what is too much is left out, and what is missing is ``fill_value``,
-    by default the least element. With ``equal_nan=False`` each NaN is distinct.
+    ``return_index`` adds the first position of each, ``return_inverse`` the positions that rebuild
+    the array from them, and ``return_counts`` how often each occurs. Under ``jit`` their number
+    must be given as ``size``: a longer result is cut off, a shorter one is filled with
+    ``fill_value``, by default the least element. With ``equal_nan=False`` each NaN is distinct.
 
     >>> jnp.unique(jnp.array([3, 1, 2, 3, 1]), return_counts=True)
     (Array([1, 2, 3], dtype=int32), Array([2, 1, 2], dtype=int32))
@@ -55,7 +55,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
         raise ValueError(explain("tanx.numpy.unique", "without elements, fill_value must be given.",
                                  f"array: {x.aval}", f"size:  {size}"))
     n = flat.shape[0]
-    (starts,) = nonzero(groups.first, size=size + 1, fill_value=n)  # the last one ends a group
+    (starts,) = nonzero(groups.first, size=size + 1, fill_value=n)  # the last one marks the end
     found, ends = starts[:-1], starts[1:]
     kept = where(lax.lt(found, like(found, n)), found, 0)
     values = groups.elements[kept] if n else lax.full_like(flat, 0, shape=(size, *flat.shape[1:]))
@@ -76,11 +76,11 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
 
 
 class _Groups(NamedTuple):
-    """Elements, or slices, in order, and which of them start a group of equal ones."""
+    """Sorted elements or slices, and which of them start a group of equal ones."""
 
     elements: Any
     first: Any
-    order: Any  # where in the array they were
+    order: Any  # their positions in the array
 
 
 @library_jit(name="_unique_sorted_mask", static_argnums=1)
@@ -103,13 +103,13 @@ def _unique_sorted_mask(x, equal_nan: bool):
 
 
 def _numbers(groups: _Groups):
-    """For each element in order, the number of its group."""
+    """For each sorted element, the number of its group."""
     count = lax.cumsum(convert(groups.first, dtypes.default_int()))
     return lax.sub(count, like(count, 1))
 
 
 def _result_size(function: str, x, mask, size) -> int:
-    """The number of elements of a result: as given, or else as found."""
+    """The number of elements of a result: the given ``size``, or else the number found."""
     if size is not None:
         size = operator.index(size)
         if size < 0:
@@ -147,7 +147,7 @@ class UniqueInverse(NamedTuple):
 
 
 def unique_all(x, /, *, size=None, fill_value=None):
-    """The distinct elements, where each is first, the inverse, and the counts; all NaNs distinct.
+    """The distinct elements, their first positions, the inverse, and the counts; NaNs are distinct.
 
     >>> jnp.unique_all(jnp.array([3, 1, 3])).indices
     Array([1, 0], dtype=int32)
@@ -169,7 +169,7 @@ def unique_counts(x, /, *, size=None, fill_value=None):
 
 
 def unique_inverse(x, /, *, size=None, fill_value=None):
-    """The distinct elements, and the positions that make ``x`` again of them; all NaNs distinct.
+    """The distinct elements, and the positions that rebuild ``x`` from them; NaNs are distinct.
 
     >>> jnp.unique_inverse(jnp.array([3, 1, 3])).inverse_indices
     Array([1, 0, 1], dtype=int32)
@@ -193,10 +193,10 @@ def unique_values(x, /, *, size=None, fill_value=None):
 
 
 class _Joined(NamedTuple):
-    """The elements of two arrays as groups, and to how many of each array a group belongs."""
+    """The elements of two arrays as groups, and how many elements of each array a group holds."""
 
     groups: _Groups
-    in_first: Any  # of the group of each element in order: how many are of the first array
+    in_first: Any  # for each sorted element: how many of its group are from the first array
     in_second: Any
     sizes: tuple[int, int]
 
@@ -217,10 +217,10 @@ def _joined(function: str, ar1, ar2) -> _Joined:
 
 
 def _selected(function: str, ar1, joined: _Joined, mask, size, fill_value):
-    """Elements of the groups that a mask selects, their places in order, and whether they exist.
+    """Elements of the groups that a mask selects, their sorted positions, and whether they exist.
 
-    What is missing is ``fill_value``, by default the least of them (NaN if that is among them), or
-    zero if the array has no elements.
+    Missing elements are ``fill_value``: by default the least one (NaN if there is a NaN), or zero
+    if the array has no elements.
     """
     groups = joined.groups
     n = groups.first.shape[0]
@@ -252,8 +252,8 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False, *, size=Non
                 fill_value=None):
     """The distinct elements that are in both arrays, in order.
 
-    ``return_indices`` adds where each is found first in one array and in the other. ``size`` and
-    ``fill_value`` are as in :func:`unique`; positions of missing elements are beyond the ends.
+    ``return_indices`` adds the first position of each in both arrays. ``size`` and ``fill_value``
+    are as in :func:`unique`; positions of missing elements are past the ends of the arrays.
 
     >>> jnp.intersect1d(jnp.array([5, 3, 1]), jnp.array([2, 3, 5]))
     Array([3, 5], dtype=int32)
@@ -263,7 +263,8 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False, *, size=Non
     values, places, inside = _selected("intersect1d", ar1, joined, common, size, fill_value)
     if not return_indices:
         return values
-    # Elements of the first array come first in a group, and each array's in its own order.
+    # In a group, elements of the first array come first; the sort keeps the order within each
+    # array.
     n, m = joined.sizes
     order = joined.groups.order
     first, second = places, places
@@ -276,8 +277,8 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False, *, size=Non
 def setdiff1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
     """The distinct elements of ``ar1`` that are not in ``ar2``, in order.
 
-    With ``assume_unique``, those of ``ar1`` as they stand. What is missing to ``size`` is
-    ``fill_value``, by default zero.
+    With ``assume_unique``, the elements of ``ar1`` in their original order. If there are fewer than
+    ``size``, the rest is ``fill_value``, by default zero.
 
     >>> jnp.setdiff1d(jnp.array([5, 3, 1]), jnp.array([2, 3]))
     Array([1, 5], dtype=int32)
@@ -312,13 +313,13 @@ def setxor1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
     return _selected("setxor1d", ar1, joined, only, size, fill_value)[0]
 
 
-_FEW = 256  # elements up to which comparing with each of them is quicker than sorting
+_FEW = 256  # up to this many elements, comparing with all of them is faster than sorting
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, method="auto"):
     """For each element, whether it is among ``test_elements``; with ``invert``, whether it is not.
 
-    ``method="compare_all"`` compares each with each, others sort ``test_elements`` and search.
+    ``method="compare_all"`` compares all pairs; the others sort ``test_elements`` and search.
 
     >>> jnp.isin(jnp.array([1, 2, 3]), jnp.array([3, 1]))
     Array([ True, False,  True], dtype=bool)

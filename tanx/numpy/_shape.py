@@ -1,4 +1,4 @@
-"""Arrays in other shapes: reshaped, transposed, broadcast, with dimensions more or fewer."""
+"""Reshaping, transposing, broadcasting; adding and removing dimensions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadc
 
 
 def reshape(a, shape, order="C", *, copy=None, out_sharding=None):
-    """``a`` in another shape with equally many elements; one size may be -1, to be worked out.
+    """``a`` in another shape with the same number of elements; a size of -1 is inferred.
 
     ``order="F"`` reads and writes the elements with the first index changing fastest.
 
@@ -54,7 +54,7 @@ def _unknown_order(function: str, order) -> Exception:
 
 
 def _new_sizes(a, shape) -> tuple[int, ...]:
-    """The shape asked of ``reshape``, with its -1 worked out."""
+    """The shape given to ``reshape``, with -1 replaced by the inferred size."""
     if type(shape) is not tuple:
         try:
             shape = tuple(shape)
@@ -93,7 +93,7 @@ def ravel(a, order="C", *, out_sharding=None):
 
 
 def squeeze(a, axis=None):
-    """``a`` without its dimensions of size 1, or without those of them that ``axis`` names.
+    """``a`` without its dimensions of size 1, or without only those in ``axis``.
 
     >>> jnp.squeeze(jnp.zeros((1, 3, 1)), axis=0).shape
     (3, 1)
@@ -179,7 +179,7 @@ def _at_least(function, arrays, expanded):
 
 @library_jit
 def atleast_1d(*arys):
-    """``arys`` with at least one dimension each; a tuple unless there is just one.
+    """``arys`` with at least one dimension each; a tuple unless only one is given.
 
     >>> jnp.atleast_1d(1.0)
     Array([1.], dtype=float32, weak_type=True)
@@ -276,7 +276,7 @@ def moveaxis(a, source, destination):
     destination = canonical_axes("moveaxis", destination, a)
     if len(source) != len(destination):
         raise ValueError(explain(
-            "tanx.numpy.moveaxis", "source and destination must be equally many.",
+            "tanx.numpy.moveaxis", "source and destination must have the same length.",
             f"source:      {source}", f"destination: {destination}"))
     permutation = [i for i in range(a.ndim) if i not in source]
     for to, axis in sorted(zip(destination, source)):

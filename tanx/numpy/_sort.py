@@ -1,7 +1,6 @@
-"""Sorting and searching: order, partial order, the greatest few, places in sorted arrays.
+"""Sorting, partitioning, the greatest elements, and searching in sorted arrays.
 
-Numbers come in ascending order with NaN last; complex numbers go by real part, then by imaginary
-part.
+Numbers are in ascending order with NaN last; complex numbers by real part, then by imaginary part.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _ORDER = ("axis", "kind", "order", "stable", "descending")
 
 @library_jit(static_argnames=_ORDER)
 def sort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False):
-    """``a`` with its elements in order along ``axis``, or all of them with ``axis=None``.
+    """``a`` sorted along ``axis``; with ``axis=None``, flattened first.
 
     ``descending`` puts the greatest first, and NaN before it.
 
@@ -49,9 +48,9 @@ def sort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False):
 
 @library_jit(static_argnames=(*_ORDER, "dtype"))
 def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False, dtype=None):
-    """The positions of the elements of ``a`` in order along ``axis``; see :func:`sort`.
+    """The positions that sort ``a`` along ``axis``; see :func:`sort`.
 
-    Of equal elements the first comes first, descending or not, unless ``stable=False``.
+    Equal elements keep their order, also with ``descending``, unless ``stable=False``.
 
     >>> jnp.argsort(jnp.array([3, 1, 2]))
     Array([1, 2, 0], dtype=int32)
@@ -60,7 +59,7 @@ def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False,
     dtype = dtypes.default_int() if dtype is None else dtypes.requested_dtype(
         dtype, "tanx.numpy.argsort")
     positions = lax.broadcasted_iota(dtype, x.shape, axis, out_sharding=stated(typeof(x)))
-    # Equal elements that are reversed twice keep their order.
+    # Reversed before and after sorting, equal elements keep their order.
     if descending and stable:
         x, positions = lax.rev(x, (axis,)), lax.rev(positions, (axis,))
     _, result = lax.sort((x, positions), dimension=axis, is_stable=stable, num_keys=1)
@@ -81,10 +80,10 @@ def _sorted_axis(function, a, axis, kind, order):
 
 @library_jit(static_argnames=("axis", "batch_size"))
 def lexsort(keys, axis=-1, *, batch_size=16):
-    """The positions that put several keys in order: by the last one, ties by the one before it.
+    """The positions that sort by several keys: by the last one, ties by the one before it.
 
-    ``keys`` is a sequence of arrays of one shape, or an array whose first dimension holds them.
-    ``batch_size`` bounds in JAX how many keys are compared at once, and makes no difference here.
+    ``keys`` is a sequence of arrays of one shape, or an array of keys along its first dimension.
+    ``batch_size`` is for compatibility with JAX and has no effect.
 
     >>> jnp.lexsort((jnp.array([3, 1, 2]), jnp.array([0, 1, 0])))
     Array([2, 0, 1], dtype=int32)
@@ -108,7 +107,7 @@ def lexsort(keys, axis=-1, *, batch_size=16):
 
 @library_jit
 def sort_complex(a):
-    """``a`` in order along its last dimension, as complex numbers.
+    """``a`` sorted along its last dimension, as complex numbers.
 
     >>> jnp.sort_complex(jnp.array([2, 1j, 1]))
     Array([0.+1.j, 1.+0.j, 2.+0.j], dtype=complex64)
@@ -123,9 +122,9 @@ def sort_complex(a):
 
 @library_jit(static_argnames=("kth", "axis"))
 def partition(a, kth, axis=-1):
-    """``a`` with the element at ``kth`` in its place: none before it is greater, none after less.
+    """``a`` with the element at ``kth`` in its sorted place, lesser before and greater after it.
 
-    The elements before it come in ascending order, those after it in descending order.
+    Elements before it are in ascending order, elements after it in descending order.
 
     >>> jnp.partition(jnp.array([5, 3, 4, 1, 2]), 2)
     Array([1, 2, 3, 5, 4], dtype=int32)
@@ -137,9 +136,9 @@ def partition(a, kth, axis=-1):
 
 @library_jit(static_argnames=("kth", "axis"))
 def argpartition(a, kth, axis=-1):
-    """The positions that put the element at ``kth`` in its place; see :func:`partition`.
+    """The positions that put the element at ``kth`` in its sorted place; see :func:`partition`.
 
-    Those of the elements after it are in ascending order themselves.
+    After ``kth``, the positions themselves are in ascending order.
 
     >>> jnp.argpartition(jnp.array([5, 3, 4, 1, 2]), 2)
     Array([3, 4, 1, 0, 2], dtype=int32)
@@ -177,8 +176,8 @@ def _parted(x, place: int, axis: int):
 def top_k(a, k, /, *, axis=-1, mode="largest", sorted=True):
     """The ``k`` greatest elements along ``axis``, greatest first, and their positions.
 
-    With ``mode="smallest"`` the least ones, least first. They come in order even where ``sorted``
-    does not ask for it.
+    With ``mode="smallest"`` the least ones, least first. They are in order even if ``sorted`` is
+    false.
 
     >>> jnp.top_k(jnp.array([3., 5., 4.]), 2)
     [Array([5., 4.], dtype=float32), Array([1, 2], dtype=int32)]
@@ -188,7 +187,7 @@ def top_k(a, k, /, *, axis=-1, mode="largest", sorted=True):
     k = operator.index(k)
     if not 0 <= k <= x.shape[axis] or x.dtype.kind == "c":
         raise ValueError(explain(
-            "tanx.numpy.top_k", "takes real numbers, and at least as many as are asked for.",
+            "tanx.numpy.top_k", "takes real numbers, and at least k of them.",
             f"array: {typeof(x)}", f"axis:  {axis}", f"k:     {k}"))
     if mode == "largest":
         return lax.top_k(x, k, axis=axis)
@@ -203,7 +202,7 @@ def top_k(a, k, /, *, axis=-1, mode="largest", sorted=True):
 # -- places in sorted arrays -----------------------------------------------------------------------
 
 
-_FEW = 16  # as many elements are compared at once sooner than searched
+_FEW = 16  # up to this many elements, comparing all is faster than a binary search
 _SIDES = ("left", "right")
 _METHODS = ("scan", "scan_unrolled", "sort", "compare_all")
 
@@ -212,9 +211,9 @@ _METHODS = ("scan", "scan_unrolled", "sort", "compare_all")
 def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
     """The places at which to put ``v`` into the sorted vector ``a``, so that it stays sorted.
 
-    Among equal elements, that is before them or with ``side="right"`` behind them. ``sorter`` are
-    positions that sort ``a`` where it is not sorted itself. ``method="compare_all"`` compares each
-    with each; all others are a binary search, unless ``a`` is short.
+    The place is before equal elements, or after them with ``side="right"``. If ``a`` is not sorted,
+    ``sorter`` holds the positions that sort it. ``method="compare_all"`` compares all pairs; the
+    others are a binary search, unless ``a`` is short.
 
     >>> jnp.searchsorted(jnp.array([1., 2., 2., 3.]), jnp.array([2., 2.5]))
     Array([1, 3], dtype=int32)
@@ -233,7 +232,7 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
     a, v = convert(a, a.dtype), convert(v, v.dtype)
 
     def passed(elements, values):
-        """Whether the place is behind the element."""
+        """Whether the place is after the element."""
         if side == "left":
             return _before(elements, values)
         return lax.bitwise_not(_before(values, elements))
@@ -251,7 +250,7 @@ def _count_dtype(a) -> np.dtype:
 
 
 def _bisect(a, v, passed):
-    """How many elements of ``a`` are passed, by halving the interval in which that number is."""
+    """How many elements of ``a`` are passed, by binary search."""
     size = a.shape[0]
     low, high = (lax.full(v.shape, n, _count_dtype(a)) for n in (0, size))
     numbers = lax.GatherDimensionNumbers(
@@ -266,10 +265,10 @@ def _bisect(a, v, passed):
 
 
 def _as_bisected(a):
-    """A sorted vector in which as many elements are passed as :func:`_bisect` finds in ``a``.
+    """A sorted vector for which counting passed elements gives what :func:`_bisect` finds in ``a``.
 
-    That is ``a`` itself if it is sorted. Else, as where there is NaN in the middle, a search that
-    goes to the left of an element passes none to the right of it, whatever they are.
+    That is ``a`` itself if it is sorted. Else, for example with a NaN in the middle, a search that
+    goes left of an element passes no element right of it, whatever their values.
     """
     places = np.arange(a.shape[0])
     for pivots in _pivots(a.shape[0]):
@@ -281,9 +280,9 @@ def _as_bisected(a):
 
 @functools.cache
 def _pivots(size: int) -> list[np.ndarray]:
-    """For each step of a search the element that each one is compared with, on the way to it.
+    """For each step of a search: by element, the pivot on the path to that element.
 
-    An element that was reached before is compared with itself.
+    The pivot of an element that was reached in an earlier step is the element itself.
     """
     steps = []
     places = np.arange(size)
@@ -297,7 +296,7 @@ def _pivots(size: int) -> list[np.ndarray]:
 
 
 def _before(x, y):
-    """Whether ``x`` is sorted before ``y``: numbers as they are, NaN after them."""
+    """Whether ``x`` is sorted before ``y``; NaN is after all numbers."""
     if x.dtype.kind == "c":
         a, b = lax.real(x), lax.real(y)
         both_nan = lax.bitwise_and(lax.ne(a, a), lax.ne(b, b))
@@ -312,8 +311,8 @@ def _before(x, y):
 def digitize(x, bins, right=False, *, method=None):
     """The number of the bin that each element of ``x`` falls into, given the edges ``bins``.
 
-    Edges ascend or descend; bin ``i`` reaches from edge ``i - 1`` to edge ``i``, and contains the
-    lower one, or with ``right`` the upper one. ``method`` is that of :func:`searchsorted`.
+    Edges ascend or descend; bin ``i`` reaches from edge ``i - 1`` to edge ``i``, and includes the
+    lower edge, or with ``right`` the upper one. ``method`` is that of :func:`searchsorted`.
 
     >>> jnp.digitize(jnp.array([0.5, 2., 7.]), jnp.array([1., 2., 3.]))
     Array([0, 2, 3], dtype=int32)

@@ -19,10 +19,10 @@ __all__ = ["average", "corrcoef", "cov"]
 
 
 def average(a, axis=None, weights=None, returned=False, keepdims=False):
-    """The mean over ``axis``, in which elements count as much as ``weights`` say.
+    """The mean over ``axis``, weighted by ``weights``.
 
-    Weights have the shape of the array, or that of the axes in ``axis``. With ``returned``, the sum
-    of the weights comes back too, in the shape of the mean.
+    Weights have the shape of the array, or of the axes in ``axis``. With ``returned``, the sum of
+    the weights is a second result, in the shape of the mean.
 
     >>> jnp.average(jnp.array([1., 2., 4.]), weights=jnp.array([2., 1., 1.]))
     Array(2., dtype=float32)
@@ -64,11 +64,11 @@ def _weighted(a, weights, axis):
 
 @library_jit(static_argnames=("rowvar", "bias", "ddof", "dtype"))
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, dtype=None):
-    """The covariances of variables: rows of ``m``, and of ``y`` if given, with a column each case.
+    """The covariances of variables: rows of ``m``, and of ``y`` if given; columns are cases.
 
-    ``rowvar=False`` turns rows and columns around. The sum of products is divided by the number of
-    cases less one; with ``bias`` by their number; with ``ddof`` by their number less that.
-    ``fweights`` are integers, how often cases occurred; ``aweights`` are how much they matter.
+    With ``rowvar=False``, columns are variables. The sum of products is divided by the number of
+    cases minus one; with ``bias`` by their number; with ``ddof`` by their number minus ``ddof``.
+    ``fweights`` are integers: how often each case occurred; ``aweights`` are weights of importance.
 
     >>> jnp.cov(jnp.array([[0., 1., 2.], [2., 1., 0.]]))
     Array([[ 1., -1.],
@@ -79,7 +79,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         ddof = 0 if bias else 1
     weights = _case_weights(x, fweights, aweights)
     if weights is None:
-        cases = x.shape[1] - ddof if x.shape[1] else np.nan  # of no case nothing is known
+        cases = x.shape[1] - ddof if x.shape[1] else np.nan  # without cases the result is NaN
         center, count = mean(x, 1), convert(cases, dtypes.to_floating_dtype(x.dtype))
     else:
         center, total = average(x, 1, weights, returned=True)
@@ -114,7 +114,7 @@ def _variables(function, m, y, rowvar, dtype):
 
 
 def _case_weights(x, fweights, aweights):
-    """How much each case counts; None if all count the same."""
+    """The weight of each case; None if all are equal."""
     weights = []
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is None:
@@ -138,7 +138,7 @@ def _case_weights(x, fweights, aweights):
 
 
 def _effective_count(total, weights, aweights, ddof):
-    """The number of cases, less ``ddof``: for weights of importance, of those it amounts to."""
+    """The number of cases minus ``ddof``; for weights of importance, the effective number."""
     if ddof == 0:
         return total
     if aweights is None:

@@ -41,7 +41,7 @@ def exp2(x, /):
 
 
 def expm1(x, /):
-    """``exp(x) - 1``, exact also for small ``x``.
+    """``exp(x) - 1``, accurate also for small ``x``.
 
     >>> jnp.expm1(1e-7)
     Array(1.e-07, dtype=float32, weak_type=True)
@@ -50,7 +50,7 @@ def expm1(x, /):
 
 
 def log(x, /):
-    """The natural logarithm; NaN of negative real numbers.
+    """The natural logarithm; NaN for negative real numbers.
 
     >>> jnp.log(1)
     Array(0., dtype=float32, weak_type=True)
@@ -59,7 +59,7 @@ def log(x, /):
 
 
 def log1p(x, /):
-    """``log(1 + x)``, exact also for small ``x``.
+    """``log(1 + x)``, accurate also for small ``x``.
 
     >>> jnp.log1p(1e-7)
     Array(1.e-07, dtype=float32, weak_type=True)
@@ -86,7 +86,7 @@ def log10(x, /):
 
 
 def _scaled(x, factor: float):
-    """``x`` times a real factor; complex numbers by their parts, so that infinities make no NaN."""
+    """``x`` times a real factor; complex numbers part by part, so that infinities give no NaN."""
     if x.dtype.kind != "c":
         return lax.mul(x, convert(factor, x.dtype))
     real, imag = lax.real(x), lax.imag(x)
@@ -96,7 +96,7 @@ def _scaled(x, factor: float):
 def _logarithm_of_sum(name: str, raised, unit: float):
     """The function ``log(b**x + b**y)``, given ``b**x`` as ``raised`` and ``log(e)`` as ``unit``.
 
-    It is the greater operand, plus the logarithm of what the lesser adds to it.
+    It is the greater operand, plus ``log(1 + b**(lesser - greater))``.
     """
     def scaled(x):
         return x if unit == 1 else lax.mul(like(x, unit), x)
@@ -106,7 +106,7 @@ def _logarithm_of_sum(name: str, raised, unit: float):
         greater = lax.max(x, y)
         if x.dtype.kind != "c":
             apart = lax.sub(x, y)
-            # Equal infinities are not apart, although their difference is NaN.
+            # The difference of equal infinities is NaN, although they are equal.
             equal, sum = lax.ne(apart, apart), lax.add(x, y)
             gain = scaled(lax.log1p(raised(lax.neg(lax.abs(apart)))))
             return lax.select(equal, sum, lax.add(greater, gain))
@@ -115,7 +115,7 @@ def _logarithm_of_sum(name: str, raised, unit: float):
         return lax.complex(lax.real(whole), _wrapped(lax.imag(whole), math.pi * unit))
 
     def share(x, out):
-        """The share of ``x`` in the sum; all of an infinite one, as in JAX."""
+        """The share of ``x`` in the sum: the derivative; 1 if ``x`` is infinite, as in JAX."""
         finite = (lax.select(lax.eq(z, like(z, np.inf)), lax.full_like(z, 0), z) for z in (x, out))
         return raised(lax.sub(*finite))
 
@@ -130,7 +130,7 @@ def _logarithm_of_sum(name: str, raised, unit: float):
 
 
 def _wrapped(x, half: float):
-    """Angles moved by whole turns of ``2 * half`` to between ``-half`` and ``half``."""
+    """Angles modulo ``2 * half``, between ``-half`` and ``half``."""
     turn = like(x, 2 * half)
     rest = lax.rem(lax.add(x, like(x, half)), turn)
     rest = lax.select(lax.lt(rest, like(x, 0)), lax.add(rest, turn), rest)
@@ -142,7 +142,7 @@ _logaddexp2 = _logarithm_of_sum("logaddexp2", lax.exp2, 1 / math.log(2))
 
 
 def logaddexp(x, y, /):
-    """``log(exp(x) + exp(y))``, without overflow between.
+    """``log(exp(x) + exp(y))``, without intermediate overflow.
 
     >>> jnp.logaddexp(1000.0, 0.0)
     Array(1000., dtype=float32, weak_type=True)
@@ -151,7 +151,7 @@ def logaddexp(x, y, /):
 
 
 def logaddexp2(x, y, /):
-    """``log2(2**x + 2**y)``, without overflow between.
+    """``log2(2**x + 2**y)``, without intermediate overflow.
 
     >>> jnp.logaddexp2(1000.0, 1000.0)
     Array(1001., dtype=float32, weak_type=True)
@@ -263,7 +263,7 @@ def arcsinh(x, /):
 
 @library_jit
 def arccosh(x, /):
-    """The number, not below zero, whose hyperbolic cosine is ``x``; NaN of real ``x`` below 1.
+    """The number, not below zero, whose hyperbolic cosine is ``x``; NaN for real ``x`` below 1.
 
     >>> jnp.arccosh(1)
     Array(0., dtype=float32, weak_type=True)
@@ -276,7 +276,7 @@ def arccosh(x, /):
 
 
 def arctanh(x, /):
-    """The number whose hyperbolic tangent is ``x``; NaN of real ``x`` outside of -1 to 1.
+    """The number whose hyperbolic tangent is ``x``; NaN for real ``x`` outside of -1 to 1.
 
     >>> jnp.arctanh(0)
     Array(0., dtype=float32, weak_type=True)
@@ -329,7 +329,7 @@ def _sinc_series(square, count: int):
 
 
 def _real_sinc(x):
-    """By the distance to the nearest integer, where the sine is small and the series short."""
+    """``sinc`` of real numbers, by a short series around the nearest integer."""
     nearest = lax.stop_gradient(lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN))
     zero, two = like(x, 0), like(x, 2)
     # At infinity the distance would be NaN; the limit is 0.
@@ -339,7 +339,7 @@ def _real_sinc(x):
     central, odd = lax.eq(nearest, zero), lax.ne(lax.rem(nearest, two), zero)
     outer = lax.div(lax.mul(rest, lobe), where(central, like(x, 1), x))
     outer = where(odd, lax.neg(outer), outer)
-    # Exactly at an integer: zero without a sign, the slope staying as it is.
+    # Exactly at an integer: positive zero, with an unchanged derivative.
     outer = where(lax.eq(rest, zero), lax.sub(outer, lax.stop_gradient(outer)), outer)
     return where(central, lobe, outer)
 

@@ -1,8 +1,8 @@
 """Universal functions: functions of elements that also reduce, accumulate and update.
 
 The functions of :mod:`._math` and :mod:`._logic` that NumPy's users reduce with become objects
-here. What has a primitive of its own (sums, extrema, logic) uses it; any other function is applied
-element after element, from left to right.
+here. Sums, extrema and logic use their primitives; any other function is applied to one element
+after another, from left to right.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ __all__ = ["add", "bitwise_and", "bitwise_or", "bitwise_xor", "frompyfunc", "log
 class ufunc:
     """A function of elements: it broadcasts, and can reduce, accumulate, and update arrays.
 
-    ``func`` takes ``nin`` scalars and gives ``nout``; it is mapped over arrays unless ``call``
-    does that itself. ``identity`` is the value that changes nothing. The methods go from element
-    to element, and under ``jit`` that is one equation for each; ``reduce``, ``accumulate``, ``at``
-    and ``reduceat`` replace them by something faster.
+    ``func`` takes ``nin`` scalars and returns ``nout``; it is mapped over arrays unless ``call``
+    does that itself. ``identity`` is the neutral element. By default the methods go from element to
+    element, under ``jit`` with one equation for each; the arguments ``reduce``, ``accumulate``,
+    ``at`` and ``reduceat`` are faster implementations.
 
     >>> jnp.add.reduce(jnp.array([[1, 2], [3, 4]]), axis=1)
     Array([3, 7], dtype=int32)
@@ -63,7 +63,7 @@ class ufunc:
                  reduce: Callable | None = None, accumulate: Callable | None = None,
                  at: Callable | None = None, reduceat: Callable | None = None):
         update_wrapper(self, func)
-        del self.__dict__["__wrapped__"]  # it has another signature
+        del self.__dict__["__wrapped__"]  # ``func`` has another signature
         self.__name__ = name or func.__name__
         self.__module__ = "tanx.numpy"
         self._func, self._call = func, call or _mapped(func)
@@ -76,13 +76,13 @@ class ufunc:
     nin = property(lambda self: self._nin, doc="The number of operands.")
     nout = property(lambda self: self._nout, doc="The number of results.")
     nargs = property(lambda self: self._nargs, doc="The number of arguments.")
-    identity = property(lambda self: self._identity, doc="The value that changes nothing, or None.")
+    identity = property(lambda self: self._identity, doc="The neutral element, or None.")
 
     def __repr__(self) -> str:
         return f"<jnp.ufunc '{self.__name__}'>"
 
     def _key(self) -> tuple:
-        """What makes two of them the same function."""
+        """The key by which two ufuncs are equal."""
         return self._func, self.__name__, self._nin, self._nout, self._nargs, self._identity
 
     def __eq__(self, other: object) -> bool:
@@ -104,7 +104,7 @@ class ufunc:
             hint="arrays are immutable; write jnp.where(mask, f(x, y), otherwise)."))
 
     def _only(self, method: str, nin: int | None = 2) -> str:
-        """Check that the function has one result and ``nin`` operands; its name for messages."""
+        """Check for one result and ``nin`` operands; returns the name for messages."""
         name = f"{self.__name__}.{method}"
         if self._nout != 1 or nin not in (None, self._nin):
             raise ValueError(explain(
@@ -138,7 +138,7 @@ class ufunc:
         return _reduce.keep_reduced(total, x.shape, axes) if keepdims else total
 
     def _check_not_empty(self, name: str, a, axes: tuple[int, ...], where) -> None:
-        """Without a value to start from, there must be an element."""
+        """Raise if there is neither an initial value nor an element."""
         if where is not None or 0 in [np.shape(a)[d] for d in axes]:
             rule = "there are no elements" if where is None else "where may leave no elements"
             raise ValueError(explain(
@@ -146,7 +146,7 @@ class ufunc:
                 f"array: {typeof(a)}", hint="give initial=... the value for no elements."))
 
     def _fold(self, x, initial, mask):
-        """All elements along the first axis combined, one after another."""
+        """Combine all elements along the first axis, one after another."""
         start = self._identity if initial is None else initial
         elements = list(lax.unstack(x))
         masks = [None] * len(elements) if mask is None else list(lax.unstack(mask))
@@ -219,7 +219,7 @@ class ufunc:
         if self._at is not None:
             return self._at(x, indices, b)
         operands = () if self._nin == 1 else (b,)
-        if not any(np.ndim(i) for i in _as_tuple(indices)):  # slices and numbers: nothing repeats
+        if not any(np.ndim(i) for i in _as_tuple(indices)):  # slices and numbers do not repeat
             return At(x)[indices].set(self(x[indices], *operands))
         for place, *value in _one_by_one(name, x, indices, operands):
             x = At(x)[place].set(convert(self(x[place], *value), x.dtype))
@@ -230,7 +230,8 @@ class ufunc:
     def reduceat(self, a, indices, axis=0, dtype=None, out=None):
         """The elements from each index up to the next one combined, along ``axis``.
 
-        The last goes to the end; where the next index is not greater, the one element is taken.
+        The last segment goes to the end. If the next index is not greater, the result is the single
+        element at the index.
 
         >>> jnp.add.reduceat(jnp.arange(8), jnp.array([0, 4, 6]))
         Array([ 6,  9, 13], dtype=int32)
@@ -268,7 +269,7 @@ def _mapped(func: Callable) -> Callable:
         check_arraylike(name, *args)
         operands = [as_operand(name, x) for x in args]
         shape = common_shape(*(x.shape for x in operands))
-        # An argument is mapped along the axes that it has; axes to be repeated are left out.
+        # An argument is mapped along the axes that it has, not along those it is broadcast to.
         axes = [[len(shape) - x.ndim + d for d, n in enumerate(x.shape)
                  if n == shape[len(shape) - x.ndim + d]] for x in operands]
         operands = [lax.reshape(x, [shape[d] for d in own])
@@ -306,7 +307,7 @@ def _as_tuple(indices) -> tuple:
 
 
 def _one_by_one(name: str, x, indices, operands):
-    """The positions that ``indices`` name, each with the elements of ``operands`` for it."""
+    """The positions in ``indices``, each with the corresponding elements of ``operands``."""
     index = [as_operand(name, i) for i in _as_tuple(indices)]
     places, rest = common_shape(*(i.shape for i in index)), x.shape[len(index):]
     each = (math.prod(places),)
@@ -317,7 +318,7 @@ def _one_by_one(name: str, x, indices, operands):
 
 
 def _flat(x, axes: tuple[int, ...]):
-    """``x`` with ``axes`` as one axis in front."""
+    """``x`` with ``axes`` merged into one axis in front."""
     if axes == (0,):
         return x
     rest = [d for d in range(x.ndim) if d not in axes]
@@ -326,7 +327,7 @@ def _flat(x, axes: tuple[int, ...]):
 
 
 def _segments(name: str, indices, length: int) -> tuple:
-    """Where the segments start, and where the next ones do."""
+    """The start of each segment, and the start of the next one."""
     starts = as_operand(name, indices)
     if starts.ndim != 1 or not dtypes.issubdtype(starts.dtype, np.integer):
         raise ValueError(explain(
@@ -336,11 +337,11 @@ def _segments(name: str, indices, length: int) -> tuple:
     return starts, lax.concatenate([lax.slice_in_dim(starts, 1, None), end], 0)
 
 
-# -- functions that have primitives of their own ---------------------------------------------------
+# -- functions with their own primitives -----------------------------------------------------------
 
 
 def _reduction(name: str, combine, primitive, neutral, prepare=_as):
-    """``reduce`` by a primitive; ``neutral`` gives the value that changes nothing for a dtype."""
+    """``reduce`` by a primitive; ``neutral`` gives the neutral element of a dtype."""
     def reduce(a, *, axis, dtype, keepdims, initial, where):
         x = prepare(name, a, dtype)
         axes = _reduce.reduced_axes(name, axis, x)
@@ -393,7 +394,7 @@ def _as_inexact(name: str, a, dtype):
 
 
 def _log_of_sum(raised, logarithm):
-    """The logarithm of a sum of powers; the greatest is taken out, so that none overflows."""
+    """The logarithm of a sum of powers; the greatest is factored out, so that none overflows."""
     def reduce(x, axes):
         greatest = lax.reduce_max(x, axes)
         finite = _logic.isfinite(greatest)
@@ -409,13 +410,13 @@ def _update(method: str):
 
 
 def _also_of_truth(primitive):
-    """``accumulate`` by a primitive for numbers, which takes booleans as well."""
+    """``accumulate`` by a primitive for numbers, extended to booleans."""
     of_truth = _of_truth(primitive)
     return lambda x, axis: (of_truth if x.dtype.kind == "b" else primitive)(x, axis)
 
 
 def _of_truth(primitive):
-    """``accumulate`` for booleans, as bytes that are 0 or 1; of a sum the last bit counts."""
+    """``accumulate`` for booleans, as bytes that are 0 or 1; only the last bit of a sum matters."""
     def accumulate(x, axis):
         total = primitive(lax.convert_element_type(x, np.uint8), axis)
         return lax.convert_element_type(lax.bitwise_and(total, like(total, 1)), bool)
@@ -424,7 +425,7 @@ def _of_truth(primitive):
 
 def _make(function, *, identity=None, neutral=None, reduce=None, accumulate=None, at=None,
           prepare=_as) -> ufunc:
-    """A ufunc of a function that broadcasts by itself, with the primitives it has."""
+    """A ufunc from a function that broadcasts by itself, with the primitives for its methods."""
     name = function.__name__
     value = neutral or (lambda dtype: identity)
     total = reduce and _reduction(f"{name}.reduce", function, reduce, value, prepare)

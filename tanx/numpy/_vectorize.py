@@ -1,4 +1,4 @@
-"""``vectorize``: functions of small arrays as functions of large ones, by broadcasting."""
+"""``vectorize``: functions of scalars or small arrays, broadcast over larger arrays."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def vectorize(pyfunc, *, excluded=frozenset(), signature=None):
     """``pyfunc`` as a function that broadcasts its arguments, by :func:`tanx.vmap`.
 
     Without a ``signature``, ``pyfunc`` is a function of scalars. A signature such as
-    ``"(m,n),(n)->(m)"`` names the last dimensions of its arguments and results: these it sees
-    whole, and is mapped over those in front of them, which broadcast. Arguments in ``excluded``,
-    by position or by name, are passed as they are; so is None.
+    ``"(m,n),(n)->(m)"`` names the last dimensions of its arguments and results: ``pyfunc`` receives
+    these whole, and is mapped over the dimensions in front of them, which broadcast. Arguments in
+    ``excluded``, by position or by name, are passed unchanged; so is None.
 
     >>> distance = jnp.vectorize(lambda x, y: jnp.abs(x - y).max(), signature="(n),(n)->()")
     >>> distance(jnp.zeros((4, 1, 3)), jnp.ones((5, 3))).shape
@@ -134,7 +134,7 @@ def _broadcast(function: Callable, args: list, cores, outputs, signature: str | 
 
 
 def _agree(sizes: dict[str, int], shape: tuple[int, ...], core: CoreDims, signature) -> None:
-    """Each name has one size."""
+    """Record the sizes of named dimensions; raise if a name has two sizes."""
     for name, n in zip(core, shape):
         if sizes.setdefault(name, n) != n:
             raise ValueError(explain(

@@ -1,9 +1,10 @@
-"""tanx.numpy.fft: Fourier transforms, as NumPy has them.
+"""tanx.numpy.fft: Fourier transforms with NumPy's interface.
 
 A forward transform is ``sum(x[k] * exp(-2j * pi * k * f / n))`` for each frequency ``f``; the
-inverse turns the other way. ``norm`` says which one divides: ``"backward"`` the inverse, by ``n``;
-``"forward"`` the other; ``"ortho"`` both, by the square root. Results are complex64 unless the
-operand is float64 or complex128. Everything here has derivatives of any order.
+inverse has the opposite sign in the exponent. ``norm`` selects the scaling: ``"backward"`` divides
+the inverse by ``n``, ``"forward"`` the forward transform, ``"ortho"`` both by the square root of
+``n``. Results are complex64 unless the operand is float64 or complex128. All transforms have
+derivatives of any order.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _scale(function: str, kind, norm, count: int) -> float:
 
 
 def _axes(function: str, axes, lengths, a) -> tuple[int, ...]:
-    """The dimensions to be transformed: the last ones that have lengths, by default."""
+    """The dimensions to transform; by default the last ones, one for each length."""
     rank = a.ndim
     if axes is None:
         axes = range(rank) if lengths is None else range(rank - len(lengths), rank)
@@ -97,7 +98,7 @@ def _along(function: str, kind, a, lengths, axes, norm):
 
 
 def _resized(function: str, a, lengths: tuple[int, ...], kind):
-    """``a`` with its last dimensions cut, or filled up with zeros, for these lengths."""
+    """``a`` with its last dimensions cut or padded with zeros to these lengths."""
     if any(n < 1 for n in lengths):
         raise ValueError(explain(f"tanx.numpy.fft.{function}", "lengths must be positive.",
                                  f"lengths: {lengths}"))
@@ -133,7 +134,7 @@ def _two(function: str, kind, a, s, axes, norm):
 def fft(a, n=None, axis=-1, norm=None):
     """The Fourier transform of ``a`` along ``axis``.
 
-    ``n`` is the length of the transform: ``a`` is cut there, or filled up with zeros. For
+    ``n`` is the length of the transform: ``a`` is cut or padded with zeros to it. For
     ``norm`` see :mod:`tanx.numpy.fft`.
 
     >>> jnp.fft.fft(jnp.array([1., 0., -1., 0.]))
@@ -143,7 +144,7 @@ def fft(a, n=None, axis=-1, norm=None):
 
 
 def ifft(a, n=None, axis=-1, norm=None):
-    """The inverse of :func:`fft`, of the same parameters.
+    """The inverse of :func:`fft`, with the same parameters.
 
     >>> jnp.fft.ifft(jnp.array([0., 2., 0., 2.]))
     Array([ 1.+0.j,  0.+0.j, -1.+0.j,  0.+0.j], dtype=complex64)
@@ -152,7 +153,7 @@ def ifft(a, n=None, axis=-1, norm=None):
 
 
 def fft2(a, s=None, axes=(-2, -1), norm=None):
-    """The Fourier transform of ``a`` along two ``axes``; ``s`` are its lengths, if others.
+    """The Fourier transform of ``a`` along two ``axes``; ``s`` gives other lengths than the sizes.
 
     >>> jnp.fft.fft2(jnp.array([[1., 1.], [0., 0.]]))
     Array([[2.+0.j, 0.+0.j],
@@ -162,7 +163,7 @@ def fft2(a, s=None, axes=(-2, -1), norm=None):
 
 
 def ifft2(a, s=None, axes=(-2, -1), norm=None):
-    """The inverse of :func:`fft2`, of the same parameters.
+    """The inverse of :func:`fft2`, with the same parameters.
 
     >>> jnp.fft.ifft2(jnp.array([[2., 0.], [2., 0.]]))
     Array([[1.+0.j, 1.+0.j],
@@ -174,7 +175,7 @@ def ifft2(a, s=None, axes=(-2, -1), norm=None):
 def fftn(a, s=None, axes=None, norm=None):
     """The Fourier transform of ``a`` along several ``axes``, all by default.
 
-    ``s`` are the lengths of the transforms; given alone, they are those of the last axes.
+    ``s`` holds the lengths of the transforms; without ``axes``, they are for the last axes.
 
     >>> jnp.fft.fftn(jnp.ones((2, 2, 2)))[0]
     Array([[8.+0.j, 0.+0.j],
@@ -184,7 +185,7 @@ def fftn(a, s=None, axes=None, norm=None):
 
 
 def ifftn(a, s=None, axes=None, norm=None):
-    """The inverse of :func:`fftn`, of the same parameters.
+    """The inverse of :func:`fftn`, with the same parameters.
 
     >>> jnp.fft.ifftn(jnp.ones((2, 2)))
     Array([[1.+0.j, 0.+0.j],
@@ -197,9 +198,9 @@ def ifftn(a, s=None, axes=None, norm=None):
 
 
 def rfft(a, n=None, axis=-1, norm=None):
-    """The Fourier transform of real numbers: ``n // 2 + 1`` frequencies from 0 on.
+    """The Fourier transform of real numbers: the ``n // 2 + 1`` frequencies starting at 0.
 
-    Those of the others are conjugate to these. Parameters are as in :func:`fft`.
+    The values at the other frequencies are the conjugates. Parameters are as in :func:`fft`.
 
     >>> jnp.fft.rfft(jnp.array([1., 2., 3., 4.]))
     Array([10.+0.j, -2.+2.j, -2.+0.j], dtype=complex64)
@@ -210,7 +211,7 @@ def rfft(a, n=None, axis=-1, norm=None):
 def irfft(a, n=None, axis=-1, norm=None):
     """The inverse of :func:`rfft`: real numbers.
 
-    ``n`` is how many they are, an even number by default.
+    ``n`` is the length of the result, an even number by default.
 
     >>> jnp.fft.irfft(jnp.array([10., -2. + 2.j, -2.]))
     Array([1., 2., 3., 4.], dtype=float32)
@@ -229,7 +230,7 @@ def rfft2(a, s=None, axes=(-2, -1), norm=None):
 
 
 def irfft2(a, s=None, axes=(-2, -1), norm=None):
-    """The inverse of :func:`rfft2`; ``s`` are the lengths of the result.
+    """The inverse of :func:`rfft2`; ``s`` holds the lengths of the result.
 
     >>> jnp.fft.irfft2(jnp.array([[8., 0., 0.], [0., 0., 0.]]))
     Array([[1., 1., 1., 1.],
@@ -248,7 +249,7 @@ def rfftn(a, s=None, axes=None, norm=None):
 
 
 def irfftn(a, s=None, axes=None, norm=None):
-    """The inverse of :func:`rfftn`; ``s`` are the lengths of the result.
+    """The inverse of :func:`rfftn`; ``s`` holds the lengths of the result.
 
     >>> jnp.fft.irfftn(jnp.ones((2, 3, 3)), s=(2, 3, 5)).shape
     (2, 3, 5)
@@ -257,9 +258,9 @@ def irfftn(a, s=None, axes=None, norm=None):
 
 
 def hfft(a, n=None, axis=-1, norm=None):
-    """The Fourier transform of numbers whose other half is conjugate to these: real ones.
+    """The real Fourier transform of a Hermitian-symmetric signal, given its first half.
 
-    ``n`` is how many there are in the result, an even number by default.
+    ``n`` is the length of the result, an even number by default.
 
     >>> jnp.fft.hfft(jnp.array([1., 2., 3.]))
     Array([ 8., -2.,  0., -2.], dtype=float32)
@@ -269,7 +270,7 @@ def hfft(a, n=None, axis=-1, norm=None):
 
 
 def ihfft(a, n=None, axis=-1, norm=None):
-    """The inverse of :func:`hfft`, of real numbers.
+    """The inverse of :func:`hfft`; takes real numbers.
 
     >>> jnp.fft.ihfft(jnp.array([8., -2., 0., -2.]))
     Array([1.-0.j, 2.-0.j, 3.-0.j], dtype=complex64)
@@ -285,7 +286,7 @@ def ihfft(a, n=None, axis=-1, norm=None):
 
 
 def _spacing(function: str, n, d):
-    """The number of frequencies, and the time that all samples take."""
+    """The number of frequencies, and the total time of all samples."""
     for name, value in (("n", n), ("d", d)):
         if isinstance(value, list | tuple) or np.ndim(value):
             raise ValueError(explain(f"tanx.numpy.fft.{function}", f"{name} is a single number.",
@@ -297,7 +298,7 @@ def _spacing(function: str, n, d):
 
 
 def _real(dtype: np.dtype) -> np.dtype:
-    """The dtype in which to count frequencies."""
+    """The real dtype of frequencies."""
     return dtypes.to_floating_dtype(dtypes.to_inexact_dtype(dtype))
 
 

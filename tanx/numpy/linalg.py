@@ -1,7 +1,7 @@
-"""tanx.numpy.linalg: matrices in the last two dimensions, as NumPy has it.
+"""tanx.numpy.linalg: NumPy's linear algebra, on matrices in the last two dimensions.
 
-The factorisations are those of ``tanx.lax.linalg``; everything here can be differentiated wherever
-they can.
+The factorisations are those of ``tanx.lax.linalg``; functions have a derivative if the
+factorisation that they use has one.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ def _error(function: str, rule: str, *facts: str, kind: type[Exception] = ValueE
 
 
 def _matrices(function: str, x, square: bool = False, kind: type[Exception] = ValueError):
-    """An operand, as floats or complex numbers, of two dimensions at least."""
+    """An operand as floats or complex numbers; raises unless it has at least two dimensions."""
     x = inexact(f"linalg.{function}", x)
     if x.ndim < 2:
-        raise _error(function, "needs two dimensions at least.", f"array: {typeof(x)}",
+        raise _error(function, "needs at least two dimensions.", f"array: {typeof(x)}",
                      kind=kind)
     if square and x.shape[-1] != x.shape[-2]:
         raise _error(function, "matrices must be square.", f"array: {typeof(x)}")
@@ -114,7 +114,7 @@ def _eye_like(x):
 def cholesky(a, *, upper: bool = False, symmetrize_input: bool = True):
     """The triangular factors of positive definite matrices: ``a = L @ L.mH``, or upper ones.
 
-    NaN where a matrix is not positive definite.
+    NaN if a matrix is not positive definite.
 
     >>> jnp.linalg.cholesky(jnp.array([[4., 2.], [2., 5.]]))
     Array([[2., 0.],
@@ -126,7 +126,7 @@ def cholesky(a, *, upper: bool = False, symmetrize_input: bool = True):
 
 
 def qr(a, mode: str = "reduced"):
-    """The orthogonal and the upper triangular factor of ``a``, by name ``Q`` and ``R``.
+    """The orthogonal factor ``Q`` and the upper triangular factor ``R`` of ``a``.
 
     ``mode`` is ``"reduced"``, ``"complete"`` for a square ``Q``, or ``"r"`` for ``R`` alone;
     ``"raw"`` gives the reflections that make up ``Q``, transposed, and their factors, as LAPACK
@@ -151,8 +151,9 @@ def svd(a, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool 
         subset_by_index: tuple[int, int] | None = None):
     """Left vectors ``U``, singular values ``S`` in descending order, right vectors ``Vh``.
 
-    ``full_matrices`` makes the matrices of vectors square; without ``compute_uv`` the values come
-    alone. ``hermitian`` promises that ``a`` is; ``subset_by_index`` takes part of the values.
+    ``full_matrices`` makes the matrices of vectors square; without ``compute_uv`` only the values
+    are returned. ``hermitian`` promises that ``a`` is Hermitian; ``subset_by_index`` selects a
+    range of values.
 
     >>> jnp.linalg.svd(jnp.array([[3., 0.], [0., 4.]])).S
     Array([4., 3.], dtype=float32)
@@ -261,7 +262,7 @@ def _solved(a, b):
 
 @_solved.defjvp
 def _moved_solution(primals, tangents):
-    """The derivative needs no other factors than the solution."""
+    """The derivative, from the factors used for the solution."""
     (a, b), (da, db) = primals, tangents
     factors = factor.lu(a)
     x = _solved_by(factors, b)
@@ -292,8 +293,8 @@ def inv(a):
 def pinv(a, rtol=None, hermitian: bool = False, *, rcond=None):
     """The pseudoinverses of Moore and Penrose.
 
-    Singular values of at most ``rtol`` times the greatest count as zero; by default that is ten
-    times the larger size times the precision of the dtype. ``rcond`` is an older name of it.
+    Singular values of at most ``rtol`` times the greatest count as zero; the default is ten times
+    the larger size times the precision of the dtype. ``rcond`` is an older name of ``rtol``.
 
     >>> jnp.linalg.pinv(jnp.array([[2.], [0.]]))
     Array([[0.5, 0. ]], dtype=float32)
@@ -326,7 +327,7 @@ def _pinv(a, rtol, hermitian):
 
 @_pinv.defjvp
 def _moved_pinv(hermitian, primals, tangents):
-    """Golub and Pereyra (1973): singular values may be equal, as long as the rank stays."""
+    """Golub and Pereyra (1973): valid for equal singular values, if the rank is constant."""
     (a, rtol), da = primals, tangents[0]
     da = (da + _adjoint(da)) / 2 if hermitian else da
     p = _pinv(a, rtol, hermitian)
@@ -339,10 +340,10 @@ def _moved_pinv(hermitian, primals, tangents):
 
 
 def lstsq(a, b, rcond=None, *, numpy_resid: bool = False):
-    """``x`` for which the length of ``b - a @ x`` is least, the residuals, rank, singular values.
+    """``x`` that minimises the length of ``b - a @ x``; the residuals, rank, and singular values.
 
-    Singular values of at most ``rcond`` times the greatest count as zero. With ``numpy_resid``
-    there are no residuals where NumPy gives none, which cannot be traced.
+    Singular values of at most ``rcond`` times the greatest count as zero. With ``numpy_resid``, the
+    residuals are empty where NumPy's are, which cannot be traced.
 
     >>> x, residuals, rank, s = jnp.linalg.lstsq(jnp.array([[1.], [1.]]), jnp.array([1., 3.]))
     >>> x
@@ -388,7 +389,7 @@ def det(a):
 
 
 def _small_det(a):
-    """The determinants of small matrices, along the first row; exact where one is singular."""
+    """The determinants of small matrices, by expansion along the first row; exact if singular."""
     n = a.shape[-1]
     if n == 0:
         return broadcast_to_shape(convert(1, a.dtype), a.shape[:-2])
@@ -404,7 +405,7 @@ def _small_det(a):
 
 
 def _parity(order, dtype):
-    """1 for even orders and -1 for odd ones."""
+    """1 for even permutations and -1 for odd ones."""
     n = order.shape[-1]
     before = expand_dims(order, -1) > expand_dims(order, -2)
     inversions = sum_of(triu(convert(before, np.dtype(np.int32)), 1), axis=(-2, -1))
@@ -438,7 +439,7 @@ def _slogdet(a):
 
 @_slogdet.defjvp
 def _moved_slogdet(primals, tangents):
-    """The logarithm of a determinant moves by the trace of ``inv(a) @ da``."""
+    """The derivative of the logarithm of a determinant is the trace of ``inv(a) @ da``."""
     (a,), (da,) = primals, tangents
     factors = factor.lu(a)
     sign, size = _slogdet_by(factors)
@@ -462,7 +463,7 @@ def _slogdet_of(values, sign):
 
 @library_jit(static_argnames=("n",))
 def matrix_power(a, n: int):
-    """Square matrices multiplied ``n`` times with themselves; negative powers are the inverse's.
+    """The ``n``-th power of square matrices; negative powers are powers of the inverse.
 
     >>> jnp.linalg.matrix_power(jnp.array([[1, 1], [0, 1]]), 5)
     Array([[1, 5],
@@ -538,8 +539,8 @@ def _matrix_norm(x, ord, rows: int, columns: int, keepdims: bool):
 def norm(x, ord=None, axis=None, keepdims: bool = False):
     """The norm of a vector, along one ``axis``, or of a matrix, over two of them.
 
-    Of vectors, ``ord`` is any number, 2 by default; of matrices it is ``"fro"`` by default,
-    ``"nuc"``, or one of 1, -1, 2, -2, inf and -inf. Without ``axis`` and ``ord`` all elements
+    For vectors, ``ord`` is any number, 2 by default; for matrices it is ``"fro"`` (the default),
+    ``"nuc"``, or one of 1, -1, 2, -2, inf and -inf. Without ``axis`` and ``ord``, all elements
     count as one vector.
 
     >>> jnp.linalg.norm(jnp.array([3., 4.]))
@@ -589,7 +590,7 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
 
 @library_jit(static_argnames=("p",))
 def cond(x, p=None):
-    """How sensitive matrices are: the norm, times that of the inverse.
+    """The condition numbers of matrices: the norm times the norm of the inverse.
 
     ``p`` is the ``ord`` of :func:`norm`; by default it is 2, the ratio of singular values.
 
@@ -606,7 +607,7 @@ def cond(x, p=None):
     else:
         x = _matrices("cond", x, square=True)
         ratio = norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
-    unknown = isnan(ratio) & ~any_of(isnan(x), (-2, -1))  # of a singular matrix, not of NaN
+    unknown = isnan(ratio) & ~any_of(isnan(x), (-2, -1))  # the matrix is singular, and holds no NaN
     return where(unknown, np.inf, ratio)
 
 
@@ -644,7 +645,7 @@ def multi_dot(arrays: Sequence, *, precision=None):
     chain = [as_operand("linalg.multi_dot", x) for x in arrays]
     if len(chain) < 2 or any(x.ndim != 2 for x in chain[1:-1]) or any(
             x.ndim not in (1, 2) for x in chain):
-        raise _error("multi_dot", "takes two arrays at least: matrices, and vectors at the ends.",
+        raise _error("multi_dot", "takes at least two arrays: matrices, and vectors at the ends.",
                      *(f"array {n}: {typeof(x)}" for n, x in enumerate(chain)))
     sizes = [1 if chain[0].ndim == 1 else chain[0].shape[0], *(x.shape[0] for x in chain[1:]),
              1 if chain[-1].ndim == 1 else chain[-1].shape[-1]]
@@ -749,7 +750,7 @@ def tensorinv(a, ind: int = 2):
     ind = operator.index(ind)
     rows, columns = prod(a.shape[:ind]), prod(a.shape[ind:])
     if ind <= 0 or rows != columns:
-        raise _error("tensorinv", "there must be as many elements in the first dimensions as in "
+        raise _error("tensorinv", "the first dimensions must have the same number of elements as "
                      "the others.", f"a: {typeof(a)}", f"ind: {ind}")
     return inv(lax.reshape(a, (rows, columns))).reshape(*a.shape[ind:], *a.shape[:ind])
 
@@ -766,7 +767,7 @@ def tensorsolve(a, b, axes: Sequence[int] | None = None):
     shape = a.shape[b.ndim:]
     if prod(shape) != b.size or a.shape[:b.ndim] != b.shape:
         raise _error("tensorsolve", "the first dimensions of a must be those of b, and the others "
-                     "have as many elements.", f"a: {typeof(a)}", f"b: {typeof(b)}")
+                     "must have the same number of elements.", f"a: {typeof(a)}", f"b: {typeof(b)}")
     return solve(lax.reshape(a, (b.size, b.size)), ravel(b)).reshape(shape)
 
 

@@ -90,7 +90,7 @@ tanx.numpy.concatenate: needs arrays or numbers, but argument 1 is a list.
 tanx.numpy.stack: arrays must have the same shape.
   array 0: float32[2]
   array 1: float32[3]
-  Hint: tanx.numpy.concatenate joins along an axis that they have.""")
+  Hint: tanx.numpy.concatenate joins along an existing axis.""")
     message(NotImplementedError, lambda: jnp.stack([jnp.ones(2)], out=np.ones(2)), """\
 tanx.numpy.stack: arrays are immutable, so out is not supported.
   Hint: use the result.""")
@@ -225,11 +225,11 @@ tanx.numpy.tile: sizes must not be negative.
 tanx.numpy.resize: sizes must not be negative.
   new_shape: (2, -1)""")
     message(ValueError, lambda: jnp.roll(jnp.ones((2, 3)), (1, 2, 3), (0, 1)), """\
-tanx.numpy.roll: shift and axis must be equally many, or one of them single.
+tanx.numpy.roll: shift and axis must have one length, or one of them a single item.
   shift: (1, 2, 3)
   axis:  (0, 1)""")
     message(ValueError, lambda: jnp.rot90(jnp.arange(3)), """\
-tanx.numpy.rot90: needs two of at least two dimensions.
+tanx.numpy.rot90: needs two axes of at least two dimensions.
   array: int32[3]
   axes:  (0, 1)""")
     message(ValueError, lambda: jnp.fliplr(jnp.arange(3)), """\

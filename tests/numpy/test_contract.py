@@ -157,7 +157,7 @@ tanx.numpy.tensordot: there are fewer dimensions than axes says.
   b: float32[3,4]
   axes: 3"""),
     (TypeError, lambda: jnp.tensordot(A, B, ((0, 1), (0,))), """\
-tanx.numpy.tensordot: both sides must sum over equally many dimensions.
+tanx.numpy.tensordot: both sides must sum over the same number of dimensions.
   a: float32[2,3]
   b: float32[3,4]
   axes: ((0, 1), (0,))"""),

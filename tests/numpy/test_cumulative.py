@@ -108,7 +108,7 @@ tanx.numpy.cumulative_sum: axis may be left out for vectors only.
 tanx.numpy.cumulative_prod: needs at least one dimension.
   array: ~float32[]"""),
     (ValueError, lambda: jnp.diff(X, -1), """\
-tanx.numpy.diff: needs a dimension, and an n from 0 on.
+tanx.numpy.diff: needs at least one dimension, and n >= 0.
   array: float32[3,4]
   n:     -1"""),
     (NotImplementedError, lambda: jnp.gradient(X, edge_order=2), """\
@@ -125,7 +125,7 @@ tanx.numpy.gradient: a derivative needs at least two points.
   array: float32[3,1]
   axis:  1"""),
     (ValueError, lambda: jnp.gradient(X, POINTS, axis=0), """\
-tanx.numpy.gradient: a spacing is a scalar, or a vector of as many coordinates.
+tanx.numpy.gradient: a spacing is a scalar, or a vector with one number per point.
   array:   float32[3,4]
   axis:    0
   spacing: float32[4]"""),

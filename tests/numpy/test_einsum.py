@@ -205,10 +205,10 @@ tanx.numpy.einsum: there must be one term for each operand.
   subscripts: 'ij,jk'
   operands:   1"""),
     (ValueError, lambda: jnp.einsum("i.j", X), """\
-tanx.numpy.einsum: besides letters there are ',', '...' and one '->'.
+tanx.numpy.einsum: subscripts consist of letters, ',', '...' and at most one '->'.
   subscripts: 'i.j'"""),
     (NotImplementedError, lambda: jnp.einsum("ij,ij,ij", X, X, X, optimize=[(0, 1, 2)]), """\
-tanx.numpy.einsum: operands meet two by two.
+tanx.numpy.einsum: operands are multiplied in pairs.
   optimize: ((0, 1, 2),)
   Hint: tanx.numpy.einsum_path gives paths of pairs."""),
     (NotImplementedError, lambda: jnp.einsum("i", X, out=X), """\

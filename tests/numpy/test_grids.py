@@ -131,7 +131,7 @@ tanx.numpy.r_: the directive must be 'r', 'c', or one to three integers with com
 tanx.numpy.ix_: needs vectors.
   argument: float32[2,3]""")
     message(NotImplementedError, lambda: jnp.ix_(v > 1), """\
-tanx.numpy.ix_: masks are not taken, for their number of indices is not known while tracing.
+tanx.numpy.ix_: masks are not supported: their number of indices is not known while tracing.
   argument: bool[3]
   Hint: pass tanx.numpy.nonzero(mask, size=...)[0].""")
     message(ValueError, lambda: jnp.diag_indices(-1), """\

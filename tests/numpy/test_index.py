@@ -219,7 +219,7 @@ def test_strategies():
     text = str(tanx.make_jaxpr(lambda x: x.at[1].get(strategy="gather"))(x))
     assert "gather" in text
     message(TypeError, lambda: x.at[i].get(strategy="static_slice"), """\
-x.at[...].get: the index is no static slice.
+x.at[...].get: the index is not a static slice.
   array: float32[5]
   Hint: leave the choice to strategy='auto'.""")
     message(ValueError, lambda: x.at[i].get(strategy="fast"), """\

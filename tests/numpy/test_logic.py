@@ -194,7 +194,7 @@ tanx.numpy.where: Incompatible shapes for broadcasting.
   y:         float32[]
   Hint: sizes must be equal or 1, counted from the last dimension."""),
     (lambda: jnp.where(True, 1, 2, size=3), ValueError, """\
-tanx.numpy.where: size and fill_value are allowed with the condition alone only.
+tanx.numpy.where: size and fill_value are allowed only without x and y.
   Hint: leave them out, or leave out x and y."""),
     (lambda: jnp.select([True, False], [1]), ValueError, """\
 tanx.numpy.select: there must be one choice for each condition.

@@ -75,7 +75,7 @@ tanx.numpy.take: there is no mode 'foo'.
   modes: 'fill', 'clip', 'wrap'""")
     message(NotImplementedError, lambda: jnp.take(V, 0, mode="raise"), """\
 tanx.numpy.take: mode='raise' is not supported: positions are not known under jit.
-  Hint: mode='fill' marks what is outside with NaN.""")
+  Hint: mode='fill' gives NaN for positions outside.""")
     message(ValueError, lambda: jnp.take(V, 1.5), """\
 tanx.numpy.take: indices must be integers.
   indices: ~float32[]""")
@@ -152,7 +152,7 @@ def test_puts_outside():
 
 def test_messages_along_an_axis():
     message(ValueError, lambda: jnp.take_along_axis(M, np.array([0]), 1), """\
-tanx.numpy.take_along_axis: array and indices must have as many dimensions.
+tanx.numpy.take_along_axis: array and indices must have the same rank.
   array:   float32[3,4]
   indices: int32[1]""")
     message(TypeError, lambda: jnp.take_along_axis(V, V), """\
@@ -164,7 +164,7 @@ tanx.numpy.take_along_axis: array and indices must broadcast along the other axe
   indices: int32[2,1]
   axis:    1""")
     message(ValueError, lambda: jnp.put_along_axis(M, np.array([0]), 1.0, 1, inplace=False), """\
-tanx.numpy.put_along_axis: array and indices must have as many dimensions.
+tanx.numpy.put_along_axis: array and indices must have the same rank.
   array:   float32[3,4]
   indices: int32[1]""")
     message(ValueError, lambda: jnp.put_along_axis(V, np.array([0]), V, 0, inplace=False), """\
@@ -347,7 +347,7 @@ tanx.numpy.put: there is no mode 'foo'.
 tanx.numpy.put: mode='raise' is not supported: positions are not known under jit.
   Hint: use mode='clip' or mode='wrap'.""")
     message(ValueError, lambda: jnp.place(V, M > 1, 1.0, inplace=False), """\
-tanx.numpy.place: array and mask must have as many elements.
+tanx.numpy.place: array and mask must have the same size.
   array: float32[5]
   mask:  bool[12]""")
     message(ValueError, lambda: jnp.place(V, V > 1, np.array([]), inplace=False), """\

@@ -474,12 +474,12 @@ tanx.numpy.add: operands have incompatible shapes for broadcasting.
 tanx.numpy.floor_divide: does not take complex operands.
   operand 0: ~complex64[]
   operand 1: ~complex64[]
-  Hint: take their parts or sizes first: real(x), imag(x), abs(x)."""),
+  Hint: convert to real numbers first: real(x), imag(x), abs(x)."""),
     (lambda: jnp.hypot(1j, 2), ValueError, """\
 tanx.numpy.hypot: does not take complex operands.
   operand 0: ~complex64[]
   operand 1: ~complex64[]
-  Hint: take their parts or sizes first: real(x), imag(x), abs(x)."""),
+  Hint: convert to real numbers first: real(x), imag(x), abs(x)."""),
     (lambda: jnp.clip(), ValueError, """\
 tanx.numpy.clip: there is no array to clip.
   Hint: pass it as the first argument."""),

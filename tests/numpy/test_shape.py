@@ -139,7 +139,7 @@ tanx.numpy.squeeze: only dimensions of size 1 can be dropped.
 tanx.numpy.expand_dims: axes must be distinct.
   axes: (0, 0)"""),
     (ValueError, lambda x: jnp.moveaxis(x, (0, 1), 0), """\
-tanx.numpy.moveaxis: source and destination must be equally many.
+tanx.numpy.moveaxis: source and destination must have the same length.
   source:      (0, 1)
   destination: (0,)"""),
     (ValueError, lambda x: jnp.rollaxis(x, 0, 3), """\

@@ -171,7 +171,7 @@ tanx.numpy.argpartition: complex numbers are not partitioned.
   array: complex64[4,5]
   Hint: use tanx.numpy.sort."""),
     (ValueError, lambda: jnp.top_k(X, 6), """\
-tanx.numpy.top_k: takes real numbers, and at least as many as are asked for.
+tanx.numpy.top_k: takes real numbers, and at least k of them.
   array: float32[4,5]
   axis:  1
   k:     6"""),
