@@ -1,8 +1,8 @@
-"""Weighted means of table entries near a place: what interpolation on a grid comes down to.
+"""Weighted means of table entries near a place: the core of interpolation on a grid.
 
 Along each dimension of a table, a place has a few *taps*: an entry and its weight. A value is the
-sum over all combinations of taps, one for each dimension. Compiled, each is one gather inside of
-the loop over places; no entries are copied.
+sum over all combinations of taps, one for each dimension. In compiled code each combination is one
+gather inside the loop over places; no entries are copied.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["MODES", "Tap", "bspline_weights", "keys_weights", "linear_weights", 
 
 
 class Tap(NamedTuple):
-    """An entry along one dimension: its index, its weight, and whether there is such an entry.
+    """An entry along one dimension: its index, its weight, and whether it exists.
 
     None means a weight of 1, and an entry that always exists.
     """
@@ -53,26 +53,26 @@ MODES: dict[str, Callable] = {"constant": _clip, "nearest": _clip, "wrap": _wrap
                               "mirror": _mirror, "reflect": _reflect}
 """The entry for index ``i``, on NumPy arrays or traced ones.
 
-Beyond the ends, "constant" has a value instead.
+Beyond the ends, "constant" uses a fill value instead.
 """
 
 
-# -- weights of entries, by how far the place is from the one before it ----------------------------
+# -- weights of entries, by the distance from the entry before the place ---------------------------
 
 
 def linear_weights(t) -> tuple:
-    """Of the entries at 0 and 1."""
+    """Weights of the entries at 0 and 1."""
     return 1 - t, t
 
 
 def keys_weights(t) -> tuple:
-    """Of the entries at -1, 0, 1 and 2, by cubic convolution: slopes are central differences."""
+    """Weights of the entries at -1 to 2, by cubic convolution: slopes are central differences."""
     s = 1 - t
     return -0.5 * t * s * s, s * (1 + t - 1.5 * t * t), t * (1 + s - 1.5 * s * s), -0.5 * s * t * t
 
 
 def bspline_weights(t) -> tuple:
-    """Of the coefficients at -1, 0, 1 and 2 of cubic B-splines."""
+    """Weights of the coefficients of cubic B-splines at -1, 0, 1 and 2."""
     s = 1 - t
     return (s * s * s / 6, 2 / 3 - t * t * (1 - t / 2), 2 / 3 - s * s * (1 - s / 2), t * t * t / 6)
 
@@ -81,10 +81,10 @@ def bspline_weights(t) -> tuple:
 
 
 def mixed(table, taps: Sequence[Sequence[Tap]], fill=0):
-    """The weighted sum of entries; ``taps`` has those of each leading dimension of the table.
+    """The weighted sum of entries; ``taps`` has a sequence for each leading dimension of the table.
 
     Further dimensions of the table come last in the result. ``fill`` is the value of entries that
-    are not there.
+    do not exist.
     """
     rest = (None,) * (table.ndim - len(taps))
     total = None
@@ -102,7 +102,7 @@ def mixed(table, taps: Sequence[Sequence[Tap]], fill=0):
 
 
 def _all(combine: Callable, parts: list):
-    """``combine`` over the parts that are there."""
+    """``combine`` over the parts that are not None."""
     given = [part for part in parts if part is not None]
     result = given[0] if given else None
     for part in given[1:]:

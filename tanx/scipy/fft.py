@@ -1,4 +1,4 @@
-"""tanx.scipy.fft: cosine transforms, through real Fourier transforms of the same length.
+"""tanx.scipy.fft: cosine transforms, computed by real Fourier transforms of the same length.
 
 With ``k`` the index of a result, ``j`` that of an element and ``n`` their number, the transforms
 without a norm are::
@@ -8,10 +8,10 @@ without a norm are::
     type 3   x[0] + 2 * sum(x[j] * cos(pi * j * (2*k + 1) / (2*n)) for 0 < j)
     type 4   2 * sum(x[j] * cos(pi * (2*k + 1) * (2*j + 1) / (4*n)))
 
-Types 1 and 4 are their own inverses up to a factor, 2 and 3 are each other's. That factor is
-``2 * n``, or ``2 * (n - 1)`` for type 1. The inverse divides by it (``norm="backward"`` or None),
-or the transform does (``"forward"``), or both divide by its square root (``"ortho"``, which also
-scales the first element, and for type 1 the last, so that the transform is orthogonal).
+Types 1 and 4 are their own inverses up to a factor; 2 and 3 are inverses of each other. The factor
+is ``2 * n``, or ``2 * (n - 1)`` for type 1. The inverse divides by it (``norm="backward"`` or
+None), or the transform does (``"forward"``), or both divide by its square root (``"ortho"``, which
+also scales the first element, and for type 1 the last, so that the transform is orthogonal).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _turns_like(x, parts: int, start: float = 0.0) -> np.ndarray:
 
 def _dct1(x):
     """The real Fourier transform of ``x`` continued as an even function."""
-    if x.shape[-1] == 2:  # which has no elements between the ends
+    if x.shape[-1] == 2:  # no elements between the ends
         first, last = x[..., :1], x[..., 1:]
         return jnp.concatenate([first + last, first - last], -1)
     return jnp.fft.rfft(jnp.concatenate([x, x[..., -2:0:-1]], -1)).real
@@ -59,7 +59,7 @@ def _dct1(x):
 def _dct2(x):
     """Elements of even index in order, then those of odd index backwards; then a real transform.
 
-    Frequencies above the middle are conjugates of those below, which gives them as imaginary parts.
+    Frequencies above the middle are conjugates of those below: they come from the imaginary parts.
     """
     n = x.shape[-1]
     spectrum = jnp.fft.rfft(jnp.concatenate([x[..., ::2], x[..., 1::2][..., ::-1]], -1))
@@ -79,7 +79,7 @@ def _dct3(x):
 
 
 def _dct4(x):
-    """A type 2 transform of ``2 * n`` elements with the frequencies between those of ``x``."""
+    """The odd frequencies of a type 2 transform of ``2 * n`` elements."""
     n = x.shape[-1]
     wide = jnp.concatenate([x, jnp.zeros_like(x)], -1).astype(dtypes.to_complex_dtype(x.dtype))
     spectrum = jnp.fft.fft(wide * _turns_like(wide, 2 * n))[..., :n]
@@ -104,7 +104,7 @@ def _weights(type: int, n: int) -> tuple[Any, Any]:
 
 @library_jit(name="dct", static_argnums=(1, 2, 3, 4))
 def _along(x, type: int, n: int | None, axis: int, norm):
-    """A transform along one dimension; complex numbers are transformed by parts."""
+    """A transform along one dimension; real and imaginary parts are transformed separately."""
     if x.dtype.kind == "c":
         return complex_of(_along(x.real, type, n, axis, norm), _along(x.imag, type, n, axis, norm))
     x = jnp.moveaxis(x, axis, -1)
@@ -123,7 +123,7 @@ def _along(x, type: int, n: int | None, axis: int, norm):
 
 
 def _operand(function: str, x, type, norm):
-    """``x`` as numbers that can be transformed: integers and narrow floats become float32."""
+    """``x`` in a dtype that can be transformed: integers and narrow floats become float32."""
     if type not in _TRANSFORMS:
         raise NotImplementedError(explain(f"tanx.scipy.fft.{function}",
                                           "type must be 1, 2, 3 or 4.", f"type: {type!r}"))
@@ -187,8 +187,8 @@ def dct(x, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None
     """The cosine transform of ``x`` along ``axis``.
 
     ``type`` is 1, 2, 3 or 4 and ``norm`` None, ``"backward"``, ``"ortho"`` or ``"forward"``; see
-    :mod:`tanx.scipy.fft` for both. ``n`` is the length of the transform: ``x`` is cut there,
-    or filled up with zeros.
+    :mod:`tanx.scipy.fft` for both. ``n`` is the length of the transform: ``x`` is cut or padded
+    with zeros to it.
 
     >>> tanx.scipy.fft.dct(jnp.array([1., 2., 4.])).round(3)
     Array([14.   , -5.196,  1.   ], dtype=float32)
@@ -197,7 +197,7 @@ def dct(x, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None
 
 
 def idct(x, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None):
-    """The inverse of :func:`dct` of the same parameters.
+    """The inverse of :func:`dct`, with the same parameters.
 
     >>> tanx.scipy.fft.idct(jnp.array([12., 0., 0.]))
     Array([2., 2., 2.], dtype=float32)
@@ -218,7 +218,7 @@ def dctn(x, type: int = 2, s=None, axes=None, norm: str | None = None):
 
 
 def idctn(x, type: int = 2, s=None, axes=None, norm: str | None = None):
-    """The inverse of :func:`dctn` of the same parameters.
+    """The inverse of :func:`dctn`, with the same parameters.
 
     >>> tanx.scipy.fft.idctn(jnp.array([[16., 0.], [0., 0.]]))
     Array([[1., 1.],

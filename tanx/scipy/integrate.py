@@ -1,4 +1,4 @@
-"""tanx.scipy.integrate: integrals of functions known at points."""
+"""tanx.scipy.integrate: integrals of sampled functions."""
 
 from .. import numpy as jnp
 from .._base.traceback import shown

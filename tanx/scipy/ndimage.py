@@ -27,12 +27,12 @@ def map_coordinates(input, coordinates: Sequence, order: int, mode: str = "const
 
     ``coordinates`` has an array of places for each dimension, in units of elements; they are
     broadcast. ``order`` 0 takes the nearest element, 1 interpolates linearly, and 3 by cubic
-    splines. ``mode`` says what is beyond the ends: ``"constant"`` the value ``cval``, ``"nearest"``
-    the last element, ``"wrap"`` the array again, ``"mirror"`` and ``"reflect"`` the array
-    backwards, the last element once or twice. These are SciPy's modes ``grid-constant``,
-    ``nearest``, ``grid-wrap``, ``mirror`` and ``reflect``. The result has the dtype of the array;
-    integers are rounded. It can be differentiated by the array and, for orders 1 and 3, by the
-    coordinates.
+    splines. ``mode`` gives the values beyond the ends: ``"constant"`` the value ``cval``,
+    ``"nearest"`` the last element, ``"wrap"`` the array repeated, ``"mirror"`` and ``"reflect"``
+    the array reversed, with the last element once or twice. These are SciPy's modes
+    ``grid-constant``, ``nearest``, ``grid-wrap``, ``mirror`` and ``reflect``. The result has the
+    dtype of the array; integers are rounded. It has derivatives by the array and, for orders 1 and
+    3, by the coordinates.
 
     >>> image = jnp.array([[0., 1.], [2., 3.]])
     >>> rows, columns = jnp.array([0.5, 1.0]), jnp.array([0.5, 0.25])
@@ -69,7 +69,7 @@ def _map_coordinates(input, coordinates, order, mode, cval):
 
 
 def _cast(x, dtype):
-    """``x`` in the dtype of an image, rounded if that is of integers."""
+    """``x`` in the dtype of an image, rounded if that is an integer dtype."""
     if dtype.kind in "iub" and x.dtype.kind in "fc":
         x = lax.round(x)
     return x.astype(dtype)
@@ -98,17 +98,17 @@ def _taps(place, order: int, mode: str, size: int) -> list[Tap]:
 # -- cubic splines ---------------------------------------------------------------------------------
 
 _POLE = sqrt(3) - 2
-"""Coefficients of cubic B-splines fall off by this factor with each element."""
+"""Coefficients of cubic B-splines decay by this factor with each element."""
 
 
 def _cubic(input, coordinates, mode: str, fill):
-    """Interpolation by cubic splines, the array going on beyond its ends as ``mode`` says."""
+    """Interpolation by cubic splines; ``mode`` continues the array beyond its ends."""
     dtype = dtypes.to_inexact_dtype(input.dtype)
     dtype = np.promote_types(dtype, np.float32) if dtype.itemsize < 4 else dtype
     table = input.astype(dtype)
     reach = ceil(log(float(np.finfo(dtype).eps)) / log(-_POLE))
-    # Splines through what goes on forever in the same way have coefficients that do so too; beyond
-    # the ends of the other two modes, these settle to a constant within reach.
+    # Splines through a periodic continuation have periodic coefficients; for the other two modes,
+    # coefficients beyond the ends converge to a constant within reach.
     margin = reach if mode in ("constant", "nearest") else 0
     if mode == "constant":
         table = jnp.pad(table, margin, constant_values=fill.astype(dtype))

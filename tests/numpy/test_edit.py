@@ -122,8 +122,8 @@ tanx.numpy.delete: an index is out of bounds.
   obj:   7""")
     total = lambda x, axis: x.sum()
     message(ValueError, lambda: jnp.apply_over_axes(total, jnp.ones((2, 3, 4)), 1), """\
-tanx.numpy.apply_over_axes: the function must keep the dimensions of its operand, or take away the \
-one it is given.
+tanx.numpy.apply_over_axes: the function must keep the dimensions of its operand, or remove the \
+given one.
   operand: float32[2,3,4]
   axis:    1
   result:  float32[]""")

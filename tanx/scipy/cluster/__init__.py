@@ -1,4 +1,4 @@
-"""tanx.scipy.cluster: what belongs to which cluster."""
+"""tanx.scipy.cluster: vector quantisation."""
 
 from ..._base.window import load_late
 

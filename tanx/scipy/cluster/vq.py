@@ -1,4 +1,4 @@
-"""tanx.scipy.cluster.vq: vectors replaced by the nearest of a few."""
+"""tanx.scipy.cluster.vq: the nearest code of a code book for each observation."""
 
 import numpy as np
 
@@ -15,9 +15,9 @@ __all__ = ["vq"]
 def vq(obs, code_book, check_finite: bool = True):
     """For each observation, the index of the nearest code and the distance to it.
 
-    Observations and codes are rows of matrices with equally many columns, or the numbers of two
-    vectors. The first of several nearest codes counts. ``check_finite`` has no effect: a row with
-    NaN has NaN as its distance.
+    Observations and codes are rows of matrices with the same number of columns, or the numbers of
+    two vectors. Of several nearest codes, the first is taken. ``check_finite`` has no effect: the
+    distance of a row with NaN is NaN.
 
     >>> code, distance = tanx.scipy.cluster.vq.vq(
     ...     jnp.array([[0., 1.], [5., 4.]]), jnp.array([[0., 0.], [5., 5.]]))
@@ -33,9 +33,9 @@ def vq(obs, code_book, check_finite: bool = True):
         obs, code_book = obs[:, None], code_book[:, None]
     if obs.shape[1] != code_book.shape[1]:
         raise TypeError(explain("tanx.scipy.cluster.vq.vq",
-                                "obs and code_book must have equally many columns.", *facts))
+                                "obs and code_book must have the same number of columns.", *facts))
     if not code_book.shape[0]:
-        raise ValueError(explain("tanx.scipy.cluster.vq.vq", "there must be a code.", *facts))
+        raise ValueError(explain("tanx.scipy.cluster.vq.vq", "code_book is empty.", *facts))
     return _nearest(obs, code_book)
 
 

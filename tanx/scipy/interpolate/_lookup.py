@@ -1,4 +1,4 @@
-"""Tables of evenly spaced entries, read at any place."""
+"""Interpolation in tables of evenly spaced entries."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from .._taps import MODES, Tap, keys_weights, linear_weights, mixed
 __all__ = ["lookup"]
 
 _METHODS = {"nearest": 1, "linear": 2, "cubic": 3}
-"""Methods, and how many entries along a dimension they need."""
+"""Methods, and the number of entries along a dimension that they need."""
 
 
 def lookup(table, *coordinates, start=0, step=1, method: str = "linear", mode: str = "nearest",
            fill_value=0):
-    """Entries of a table at places given by coordinates, one for each of its leading dimensions.
+    """The values of a table at places between its entries.
 
-    The entry of index ``i`` along a dimension is at ``start + i * step``; both are numbers, or
+    There is a coordinate for each leading dimension of the table. The entry of index ``i`` along a
+    dimension is at ``start + i * step``; both are numbers, or
     have one number for each dimension. Coordinates are broadcast; further dimensions of the table
     come last in the result, so that an entry may be a vector or a matrix. Between entries,
 
     - ``"nearest"`` takes the closest one;
-    - ``"linear"`` takes the mean of the two next to the place, by distance;
+    - ``"linear"`` takes the mean of the two neighbours, weighted by distance;
     - ``"cubic"`` goes through the entries with a continuous slope (cubic convolution): exact for
       polynomials up to the second degree, and computed from four entries per dimension.
 
@@ -66,7 +67,7 @@ def lookup(table, *coordinates, start=0, step=1, method: str = "linear", mode: s
 
 
 def _spacing(given, default: int, count: int) -> tuple | None:
-    """One number for each dimension; None for the default, which leaves integers as they are."""
+    """One number for each dimension; None for the default, which keeps integers."""
     if isinstance(given, int) and given == default:
         return None
     return tuple(jnp.broadcast_to(jnp.asarray(given), (count,)))
@@ -107,9 +108,9 @@ def _taps(place, method: str, mode: str, size: int) -> list[Tap]:
 
 
 def _at_the_ends(weights: tuple, left, right) -> tuple:
-    """Weights where the entry before the first, or after the last, is that of a parabola.
+    """Weights in cells at the ends, whose missing entry is extrapolated by a parabola.
 
-    It continues three entries as ``3 a - 3 b + c``. Its index was moved to ``a``.
+    It is ``3 a - 3 b + c`` of the three entries next to it. Its index was moved to ``a``.
     """
     w, x, y, z = weights
     before, after = jnp.where(left, w, 0), jnp.where(right, z, 0)

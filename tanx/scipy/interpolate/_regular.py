@@ -19,20 +19,20 @@ __all__ = ["RegularGridInterpolator"]
 
 _NAME = "tanx.scipy.interpolate.RegularGridInterpolator"
 _METHODS = {"linear": 1, "slinear": 1, "nearest": 1, "cubic": 4}
-"""Methods, and how many points along a dimension they need."""
+"""Methods, and the number of points along a dimension that they need."""
 
 
 class RegularGridInterpolator:
-    """A function of several variables known at the points of a grid, at any place between them.
+    """Interpolates a function of several variables that is known at the points of a grid.
 
     ``points`` has the coordinates of the grid, a vector in strictly increasing order for each
     dimension; ``values`` has the function's values, and may have further dimensions, for functions
-    that give arrays. (Coordinates in strictly decreasing order do too, unless they are traced.)
+    that return arrays. (Coordinates may also be strictly decreasing, unless they are traced.)
     ``method`` is ``"linear"`` (or ``"slinear"``), ``"nearest"``, or ``"cubic"``, which goes through
-    the values with continuous first and second derivatives: splines without a knot at the points
-    next to the ends, as SciPy's. Places beyond the grid get ``fill_value``, or are extrapolated if
-    that is None; with ``bounds_error``, they are errors, which only calls outside of ``jit`` can
-    raise. Interpolators are pytrees; derivatives reach points, values and places.
+    the values with continuous first and second derivatives: not-a-knot splines, as in SciPy. Places
+    outside of the grid get ``fill_value``, or are extrapolated if that is None; with
+    ``bounds_error`` they are errors, which only calls outside of ``jit`` can raise. Interpolators
+    are pytrees; points, values and places have derivatives.
 
     >>> points = (jnp.array([0., 1.]), jnp.array([0., 2.]))
     >>> f = tanx.scipy.interpolate.RegularGridInterpolator(points, jnp.array([[0., 4.], [1., 5.]]))
@@ -59,7 +59,7 @@ class RegularGridInterpolator:
         self._slopes = _all_slopes(self.grid, self.values) if self._cubic(self.method) else None
 
     def _cubic(self, method: str) -> bool:
-        """Whether a method is the cubic one; there must be points enough for it."""
+        """Whether a method is cubic; raises if there are too few points for it."""
         least = _METHODS[method]
         if min(map(len, self.grid), default=least) < least:
             raise ValueError(explain(
@@ -87,11 +87,11 @@ class RegularGridInterpolator:
         if any(isinstance(x, Tracer) for x in (*places, *self.grid)):
             raise NotImplementedError(explain(
                 _NAME, "bounds_error cannot be raised for places that are traced.",
-                hint="with bounds_error=False, fill_value=jnp.nan marks what is out of bounds."))
+                hint="with bounds_error=False, fill_value=jnp.nan marks places out of bounds."))
         for d, (p, x) in enumerate(zip(self.grid, places)):
             if not bool(((x >= p[0]) & (x <= p[-1])).all()):
                 raise ValueError(explain(
-                    _NAME, "places must be within the grid, as bounds_error=True demands.",
+                    _NAME, "places must be within the grid, because bounds_error=True.",
                     f"dimension: {d}", f"from {p[0]} to {p[-1]}"))
 
     def _flatten(self):
@@ -110,7 +110,7 @@ tree_util.register_pytree_node(RegularGridInterpolator, RegularGridInterpolator.
                                RegularGridInterpolator._unflatten)
 
 
-# -- what is given ---------------------------------------------------------------------------------
+# -- operands --------------------------------------------------------------------------------------
 
 
 def _checked_method(method: str) -> str:
@@ -121,7 +121,7 @@ def _checked_method(method: str) -> str:
 
 
 def _increasing(grid: tuple, values) -> tuple:
-    """Points in increasing order, with their values; traced points are taken to be so."""
+    """Points in increasing order, with their values; traced points are assumed to be increasing."""
     points = list(grid)
     for d, p in enumerate(points):
         if isinstance(p, Tracer) or len(p) < 2:
@@ -161,7 +161,7 @@ def _inexact(x):
 
 @library_jit(static_argnums=5)
 def _evaluate(grid, values, slopes, places, fill_value, method):
-    """Values at places, from the points of the cell that each is in."""
+    """Values at places, from the corners of the cell around each."""
     values, grid = _inexact(values), [_inexact(p) for p in grid]
     cells = [_cell(p, x) for p, x in zip(grid, places)]
     if method == "nearest":
@@ -185,12 +185,12 @@ def _any(conditions: list):
 
 
 def _beside(condition, values, grid):
-    """A condition on positions, next to the values there."""
+    """A condition on positions, with dimensions added for those of the values."""
     return condition[(..., *[None] * (values.ndim - len(grid)))]
 
 
 def _cell(points, place) -> tuple:
-    """The points around a place, how far it is between them, and how far they are apart."""
+    """The points around a place, its relative position between them, and their distance."""
     size = len(points)
     below = jnp.clip(jnp.searchsorted(points, place) - 1, 0, max(size - 2, 0)).astype(np.int32)
     above = jnp.minimum(below + 1, size - 1)
@@ -216,8 +216,8 @@ def _hermite_taps(below, above, t, width) -> list[Tap]:
 def _all_slopes(grid, values):
     """Values and slopes of splines, alternating along each dimension of the grid.
 
-    The slope along one dimension of slopes along others is the mixed derivative, so that the table
-    has all that a cell needs.
+    The slopes of slopes along another dimension are the mixed derivatives, so that the table has
+    everything that a cell needs.
     """
     table = _inexact(values)
     table = table.astype(np.float32) if table.dtype.itemsize < 4 else table
@@ -228,10 +228,10 @@ def _all_slopes(grid, values):
 
 
 def _slopes(points, values, axis: int):
-    """The slopes at its points of the spline through values, along a dimension.
+    """The slopes of the spline through values, at its points, along a dimension.
 
-    Second derivatives agree at all points within, and third ones at the points next to the ends,
-    which are no knots: a system of equations with three diagonals.
+    Second derivatives are continuous at inner points, and third derivatives at the points next to
+    the ends (not-a-knot): a tridiagonal system of equations.
     """
     y = jnp.moveaxis(values, axis, 0)
     rest, y = y.shape[1:], y.reshape(len(points), -1)

@@ -1,6 +1,6 @@
 """tanx.scipy.linalg: SciPy's linear algebra, on matrices in the last two dimensions.
 
-Functions take batches wherever JAX's do and in most other places too, and have derivatives.
+Functions take batches wherever JAX's do, and in most other cases too, and have derivatives.
 """
 
 from ..._base.traceback import shown

@@ -1,4 +1,4 @@
-"""Factorisations by their names in SciPy: Cholesky, LU, QR, singular and eigenvalues, polar."""
+"""Factorisations under SciPy's names: Cholesky, LU, QR, singular and eigenvalues, polar."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["cho_factor", "cholesky", "eigh", "lu", "lu_factor", "polar", "qr", "
 def cholesky(a, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True):
     """The triangular factor of positive definite matrices: upper ``u.mH @ u``, or lower.
 
-    Only that triangle of ``a`` is read. NaN where a matrix is not positive definite.
-    ``overwrite_a`` and ``check_finite`` make no difference.
+    Only that triangle of ``a`` is read. NaN if a matrix is not positive definite. ``overwrite_a``
+    and ``check_finite`` have no effect.
 
     >>> tanx.scipy.linalg.cholesky(jnp.array([[4., 2.], [2., 5.]]))
     Array([[2., 1.],
@@ -97,9 +97,9 @@ def qr(a, overwrite_a: bool = False, lwork=None, mode: str = "full", pivoting: b
        check_finite: bool = True):
     """An orthogonal and an upper triangular factor; with ``pivoting``, the columns' order too.
 
-    ``mode`` is ``"full"`` for a square ``q``, ``"economic"`` for one of as few columns as will do,
-    or ``"r"``, which leaves ``q`` out. With ``pivoting``, ``a[:, order] = q @ r`` and the diagonal
-    of ``r`` descends. ``lwork`` makes no difference.
+    ``mode`` is ``"full"`` for a square ``q``, ``"economic"`` for one with ``min(a.shape)`` columns,
+    or ``"r"`` for no ``q``. With ``pivoting``, ``a[:, order] = q @ r`` and the diagonal of ``r``
+    descends. ``lwork`` has no effect.
 
     >>> q, r = tanx.scipy.linalg.qr(jnp.array([[0., 2.], [3., 4.]]))
     >>> jnp.abs(r)
@@ -119,9 +119,9 @@ def qr_multiply(a, c, mode: str = "right", pivoting: bool = False, conjugate: bo
                 overwrite_a: bool = False, overwrite_c: bool = False):
     """The product of ``c`` with the orthogonal factor of ``a``, and the triangular factor.
 
-    That is ``c @ q``, or ``q @ c`` if ``mode`` is ``"left"``; ``q`` has as few columns as will do,
-    and is replaced by its conjugate if told. ``c`` may be a vector. With ``pivoting``, the order of
-    columns is a third result.
+    That is ``c @ q``, or ``q @ c`` if ``mode`` is ``"left"``; ``q`` is the economic factor, or its
+    conjugate with ``conjugate``. ``c`` may be a vector. With ``pivoting``, the order of columns is
+    a third result.
 
     >>> product, r = tanx.scipy.linalg.qr_multiply(jnp.array([[0., 2.], [3., 4.]]), jnp.eye(2))
     >>> jnp.abs(product)
@@ -155,8 +155,8 @@ def svd(a, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: boo
         check_finite: bool = True, lapack_driver: str = "gesdd"):
     """Left vectors, singular values in descending order, and right vectors: ``(u * s) @ vh``.
 
-    ``full_matrices`` makes the matrices of vectors square; without ``compute_uv`` the values come
-    alone. ``lapack_driver`` makes no difference.
+    ``full_matrices`` makes the matrices of vectors square; without ``compute_uv`` only the values
+    are returned. ``lapack_driver`` has no effect.
 
     >>> u, s, vh = tanx.scipy.linalg.svd(jnp.array([[3., 0.], [0., 4.]]))
     >>> s
@@ -173,10 +173,10 @@ def eigh(a, b=None, lower: bool = True, eigvals_only: bool = False, overwrite_a:
          check_finite: bool = True):
     """The ascending eigenvalues, and the eigenvectors in columns, of Hermitian matrices.
 
-    With a positive definite ``b``, ``type`` says which equation they solve: ``a @ v = w * b @ v``
+    With a positive definite ``b``, ``type`` selects the equation: ``a @ v = w * b @ v``
     (1), ``a @ b @ v = w * v`` (2) or ``b @ a @ v = w * v`` (3); then ``v.mH @ b @ v``, or with
-    ``inv(b)`` for type 3, is the identity. Where ``b`` is not positive definite, results are NaN.
-    Both are made Hermitian first, so ``lower`` makes no difference.
+    ``inv(b)`` for type 3, is the identity. If ``b`` is not positive definite, results are NaN.
+    Both are made Hermitian first, so ``lower`` has no effect.
 
     >>> w, v = tanx.scipy.linalg.eigh(jnp.array([[2., 1.], [1., 2.]]))
     >>> w
@@ -184,7 +184,7 @@ def eigh(a, b=None, lower: bool = True, eigvals_only: bool = False, overwrite_a:
     """
     a = matrices("eigh", jnp.asarray(a), square=True)
     if eigvals is not None:
-        raise error("eigh", "gives all eigenvalues; a part of them cannot be asked for.",
+        raise error("eigh", "computes all eigenvalues; subsets are not supported.",
                     f"eigvals: {eigvals}", kind=NotImplementedError,
                     hint="take a slice of the results.")
     if type not in (1, 2, 3):
@@ -224,9 +224,9 @@ def polar(a, side: str = "right", *, method: str = "qdwh", eps: float | None = N
           max_iterations: int | None = None):
     """A matrix with orthonormal columns, or rows, and a positive semidefinite one: ``a = u @ p``.
 
-    With ``side="left"`` it is ``a = p @ u``. Both methods, ``"qdwh"`` and ``"svd"``, go by the
-    singular values here, so ``eps`` and ``max_iterations`` make no difference. Derivatives exist
-    where the rank is full; singular values may be equal.
+    With ``side="left"`` it is ``a = p @ u``. Both methods, ``"qdwh"`` and ``"svd"``, use singular
+    values here, so ``eps`` and ``max_iterations`` have no effect. Derivatives exist if the rank is
+    full; singular values may be equal.
 
     >>> u, p = tanx.scipy.linalg.polar(jnp.array([[0., -2.], [3., 0.]]))
     >>> p
@@ -248,14 +248,14 @@ def _polar_of(a, right: bool):
     is_tall = a.shape[-2] >= a.shape[-1]
     u, p = _polar(a if is_tall else adjoint(a))
     u = u if is_tall else adjoint(u)
-    if right != is_tall:  # the other factor is a turned copy
+    if right != is_tall:  # the other factor is a rotated copy
         p = product(product(u, p), adjoint(u)) if is_tall else product(product(adjoint(u), p), u)
     return u, p
 
 
 @custom_jvp
 def _polar(a):
-    """``a = u @ p``, for matrices of no fewer rows than columns."""
+    """``a = u @ p``, for matrices with at least as many rows as columns."""
     u, s, vh = lax.linalg.svd(a, full_matrices=False)
     p = product(adjoint(vh) * s[..., None, :].astype(a.dtype), vh)
     return product(u, vh), (p + adjoint(p)) / 2
@@ -265,7 +265,7 @@ def _polar(a):
 def _moved_polar(primals, tangents):
     """``du = u @ turn`` within the columns, where ``p @ turn + turn @ p = u.mH @ da - da.mH @ u``.
 
-    Only sums of singular values are divided by, so that equal ones do no harm.
+    It divides only by sums of singular values, so that equal ones are no problem.
     """
     (a,), (da,) = primals, tangents
     u, p = _polar(a)

@@ -1,8 +1,8 @@
 """Functions of square matrices: the exponential, the square root, and any other.
 
 The exponential follows Higham (2005): Padé's approximants after scaling, then squarings; its
-derivative is that of these steps (Al-Mohy and Higham 2009). The others go by Schur's form, whose
-functions are found column by column.
+derivative is that of these steps (Al-Mohy and Higham 2009). The others use the Schur form, whose
+functions are computed column by column.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["expm", "expm_frechet", "funm", "sqrtm"]
 # -- the exponential -------------------------------------------------------------------------------
 
 
-# The degrees of approximants, and the norms up to which each is good to the precision.
+# The degrees of approximants, and the norms up to which each is exact to rounding.
 _DEGREES = {
     4: ((3, 4.258730016922831e-1), (5, 1.880152677804762), (7, 3.925724783138660)),
     8: ((3, 1.495585217958292e-2), (5, 2.539398330063230e-1), (7, 9.504178996162932e-1),
@@ -50,7 +50,7 @@ _DEGREES = {
 def expm(A, *, upper_triangular: bool = False, max_squarings: int = 16):
     """The exponential of square matrices.
 
-    ``upper_triangular`` promises that they are. Matrices so large that they would need more than
+    ``upper_triangular`` promises that they are upper triangular. Matrices that would need more than
     ``max_squarings`` squarings give NaN.
 
     >>> tanx.scipy.linalg.expm(jnp.array([[0., 1.], [0., 0.]]))
@@ -70,7 +70,7 @@ def _expm(a, upper_triangular: bool, max_squarings: int):
     wanted = jnp.ceil(jnp.log2(norm / degrees[-1][1]))
     count = jnp.where(wanted > 0, jnp.minimum(wanted, max_squarings), 0).astype(np.int32)
     scale = jnp.ldexp(jnp.ones_like(norm), -count)[..., None, None]
-    # One degree for a whole batch: that which its largest matrix needs.
+    # One degree for a whole batch: the one that its largest matrix needs.
     most = jnp.max(jnp.where(jnp.isnan(norm), 0, norm))
     choice = sum((most > limit).astype(np.int32) for _, limit in degrees[:-1])
     u, v = lax.switch(choice, [partial(_pade, degree) for degree, _ in degrees],
@@ -95,10 +95,10 @@ def _squared(x, count, most: int):
 
 @cache
 def _one_squared(most: int):
-    """A function of a matrix and a count that squares it as often, ``most`` times at most.
+    """A function of a matrix and a count that squares the matrix ``count`` times, at most ``most``.
 
-    The limit keeps its reverse pass small: of a 4 x 4 matrix 1.2 us instead of 34 (two cores of
-    x86-64). Batches have their own loop, because one with a limit runs all its steps in lanes.
+    The limit keeps its reverse pass small: 1.2 us instead of 34 us for a 4 x 4 matrix (two cores of
+    x86-64). Batches have a separate loop, because a bounded loop runs all its steps in every lane.
     """
     @custom_vmap
     def squared(x, count):
@@ -138,7 +138,7 @@ def _pade(degree: int, a):
 def expm_frechet(A, E, *, method: str | None = None, compute_expm: bool = True):
     """The exponential of ``A``, and its derivative in the direction ``E``.
 
-    Without ``compute_expm`` the derivative comes alone. ``method`` makes no difference.
+    Without ``compute_expm`` only the derivative is returned. ``method`` has no effect.
 
     >>> direction = jnp.array([[1., 2.], [3., 4.]])
     >>> _, moved = tanx.scipy.linalg.expm_frechet(jnp.zeros((2, 2)), direction)
@@ -159,9 +159,9 @@ def expm_frechet(A, E, *, method: str | None = None, compute_expm: bool = True):
 
 
 def _by_columns(first, column: Callable):
-    """An upper triangular matrix whose diagonal is given, and whose columns follow in turn.
+    """An upper triangular matrix, from its diagonal and a function that computes the next column.
 
-    ``column(out, j, rows)`` returns column ``j``, of which the part above the diagonal counts.
+    ``column(out, j, rows)`` returns column ``j``; only its part above the diagonal is used.
     """
     n = first.shape[-1]
     rows = jnp.arange(n, dtype=np.int32)[:, None]
@@ -190,7 +190,7 @@ def sqrtm(A, blocksize: int = 1):
     """
     A = matrices("sqrtm", A, square=True, name="A", too_few=TypeError)
     if operator.index(blocksize) > 1:
-        raise error("sqrtm", "does not go by blocks.", f"blocksize: {blocksize}",
+        raise error("sqrtm", "blocks are not supported.", f"blocksize: {blocksize}",
                     kind=NotImplementedError)
     return _sqrtm(A)
 
@@ -209,7 +209,7 @@ def _sqrtm(a):
         left, right = (jnp.where(rows < j, x, y) for x, y in (
             (left, eye), (lax.dynamic_index_in_dim(t, j, -1), 0)))
         found = _divided(left, right)
-        # Where both eigenvalues are 0, any number will do, or none at all.
+        # If both eigenvalues are 0, any number solves the equation, or none does.
         has_none = ((along_diagonal(left)[..., None] == 0) & (found != 0)).any(-2, keepdims=True)
         return jnp.where(has_none, jnp.nan, found)
     return product(product(z, _by_columns(roots, column)), adjoint(z))
@@ -226,9 +226,9 @@ def _moved_sqrtm(primals, tangents):
 def funm(A, func: Callable, disp: bool = True):
     """A function of a square matrix, given as a function of a complex number.
 
-    It goes by Parlett's recurrence (Golub and Van Loan, 9.1.4), which is inaccurate where
-    eigenvalues are equal or close. Without ``disp`` an estimate of the relative error comes second.
-    There is no derivative.
+    It uses Parlett's recurrence (Golub and Van Loan, 9.1.4), which is inaccurate if eigenvalues are
+    equal or close. Without ``disp``, an estimate of the relative error is a second result. There is
+    no derivative.
 
     >>> tanx.scipy.linalg.funm(jnp.array([[1., 1.], [0., 2.]]), lambda x: x * x).real
     Array([[1., 3.],
@@ -253,7 +253,7 @@ def funm(A, func: Callable, disp: bool = True):
 
 
 def _parlett_error(t, out):
-    """How far the recurrence may be off, by the closest eigenvalues it divided by."""
+    """An estimate of the error of the recurrence, from the closest pair of eigenvalues."""
     precision = float(dtypes.finfo(t.dtype).eps)
     values = along_diagonal(t)
     above = jnp.triu(jnp.ones(t.shape, bool), 1)

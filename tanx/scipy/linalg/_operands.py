@@ -1,4 +1,4 @@
-"""Helpers of this room: operands that are matrices, errors, small products."""
+"""Helpers of this room: matrices as operands, errors, small products."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def alike(function: str, *xs):
 
 def matrices(function: str, x, square: bool = False, name: str = "a",
              too_few: type[Exception] = ValueError):
-    """An operand as floats or complex numbers of 32 or 64 bits, two dimensions at least.
+    """An operand as floats or complex numbers of 32 or 64 bits, with at least two dimensions.
 
-    ``too_few`` is what is raised where it has fewer.
+    ``too_few`` is the exception to raise if it has fewer.
     """
     x = inexact(f"scipy.linalg.{function}", x)
     if np.dtype(x.dtype).char not in "fdFD":
@@ -38,7 +38,7 @@ def matrices(function: str, x, square: bool = False, name: str = "a",
                     f"{name}: {typeof(x)}", kind=TypeError,
                     hint="convert it first: x.astype('float32').")
     if x.ndim < 2:
-        raise error(function, "needs two dimensions at least.", f"{name}: {typeof(x)}",
+        raise error(function, "needs at least two dimensions.", f"{name}: {typeof(x)}",
                     kind=too_few)
     if square and x.shape[-1] != x.shape[-2]:
         raise error(function, "matrices must be square.", f"{name}: {typeof(x)}")
@@ -46,7 +46,7 @@ def matrices(function: str, x, square: bool = False, name: str = "a",
 
 
 def adjoint(x):
-    """The transposed matrices of conjugate numbers."""
+    """The conjugate transpose of matrices."""
     return jnp.matrix_transpose(x.conj() if x.dtype.kind == "c" else x)
 
 

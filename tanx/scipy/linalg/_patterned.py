@@ -1,7 +1,7 @@
 """Matrices whose elements follow a pattern: by a formula, or copied from a few vectors.
 
-Where the pattern copies elements of a vector, an array of indices says which one goes where; it is
-known while tracing, and one gather does the rest, for batches too.
+A pattern that copies elements of a vector is an array of indices, known while tracing; one gather
+builds the matrix, for batches too.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["block_diag", "circulant", "companion", "convolution_matrix", "dft", 
 
 
 def _vector(function: str, x, name: str = "a"):
-    """An operand with one dimension at least."""
+    """An operand with at least one dimension."""
     x = as_operand(f"scipy.linalg.{function}", x)
     if x.ndim == 0:
-        raise error(function, f"{name} needs one dimension at least.", f"{name}: {typeof(x)}")
+        raise error(function, f"{name} needs at least one dimension.", f"{name}: {typeof(x)}")
     return x
 
 
@@ -56,7 +56,7 @@ def _rows_and_columns(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 def toeplitz(c, r=None):
     """The matrix with constant diagonals: first column ``c``, first row ``r``.
 
-    The first element of ``r`` does not count; without ``r`` it is the conjugate of ``c``.
+    The first element of ``r`` is ignored; without ``r`` it is the conjugate of ``c``.
 
     >>> tanx.scipy.linalg.toeplitz(jnp.array([1, 2, 3]), jnp.array([1, 8, 9]))
     Array([[1, 8, 9],
@@ -73,7 +73,7 @@ def toeplitz(c, r=None):
 def hankel(c, r=None):
     """The matrix with constant antidiagonals: first column ``c``, last row ``r``.
 
-    The first element of ``r`` does not count; without ``r`` it is all zeros.
+    The first element of ``r`` is ignored; without ``r`` it is zeros.
 
     >>> tanx.scipy.linalg.hankel(jnp.array([1, 2, 3]), jnp.array([3, 8, 9]))
     Array([[1, 2, 3],
@@ -88,7 +88,7 @@ def hankel(c, r=None):
 
 @library_jit
 def circulant(c):
-    """The square matrix whose columns are ``c``, each one place further down and around.
+    """The square matrix whose columns are ``c``, each rotated down by one more place.
 
     >>> tanx.scipy.linalg.circulant(jnp.array([1, 2, 3]))
     Array([[1, 3, 2],
@@ -102,7 +102,7 @@ def circulant(c):
 
 
 def _monic(a):
-    """``0, 1, -a[1] / a[0], -a[2] / a[0], …``: the elements of companions of a polynomial."""
+    """``0, 1, -a[1] / a[0], -a[2] / a[0], …``: the elements of companion matrices."""
     ends = jnp.array([0, 1], a.dtype)
     return _joined(ends, -a[..., 1:] / a[..., :1])
 
@@ -120,7 +120,7 @@ def companion(a):
     a = jnp.atleast_1d(inexact("scipy.linalg.companion", a))
     n = a.shape[-1] - 1
     if n < 1:
-        raise error("companion", "takes two coefficients at least.", f"a: {typeof(a)}")
+        raise error("companion", "takes at least two coefficients.", f"a: {typeof(a)}")
     index = np.eye(n, k=-1, dtype=int)
     index[0] = np.arange(2, n + 2)
     return _placed(_monic(a), index)
@@ -138,8 +138,8 @@ def fiedler_companion(a):
     a = jnp.atleast_1d(inexact("scipy.linalg.fiedler_companion", a))
     n = a.shape[-1] - 1
     if n < 0:
-        raise error("fiedler_companion", "takes one coefficient at least.", f"a: {typeof(a)}")
-    index = np.zeros((n, n + 2), int)  # two columns more than wanted: rows may end early
+        raise error("fiedler_companion", "takes at least one coefficient.", f"a: {typeof(a)}")
+    index = np.zeros((n, n + 2), int)  # two extra columns: rows may end early
     for row in range(n):
         if row % 2:
             index[row, max(row - 2, 0)] = 1
@@ -186,7 +186,7 @@ def fiedler(a):
 def convolution_matrix(a, n: int, mode: str = "full"):
     """The matrix that convolves vectors of length ``n`` with ``a``, as ``jnp.convolve`` does.
 
-    ``mode`` is ``"full"``, ``"same"`` or ``"valid"``: which rows of the full matrix there are.
+    ``mode`` is ``"full"``, ``"same"`` or ``"valid"``: the rows of the full matrix to keep.
 
     >>> tanx.scipy.linalg.convolution_matrix(jnp.array([1, 2]), 3)
     Array([[1, 0, 0],
@@ -197,7 +197,7 @@ def convolution_matrix(a, n: int, mode: str = "full"):
     a, n = _vector("convolution_matrix", a), operator.index(n)
     size = a.shape[-1]
     if n < 1 or size < 1:
-        raise error("convolution_matrix", "n and the length of a must be 1 at least.",
+        raise error("convolution_matrix", "n and the length of a must be at least 1.",
                     f"a: {typeof(a)}", f"n: {n}")
     cut = min(n, size) - 1
     before = {"full": 0, "same": cut // 2, "valid": cut}.get(mode)
@@ -226,7 +226,7 @@ def block_diag(*arrs):
     dtype = jnp.result_type(*arrs)
     blocks = [jnp.atleast_2d(x).astype(dtype) for x in arrs]
     if any(x.ndim > 2 for x in blocks):
-        raise error("block_diag", "takes arrays of two dimensions at most.",
+        raise error("block_diag", "takes arrays of at most two dimensions.",
                     *(f"array {i}: {typeof(x)}" for i, x in enumerate(blocks)))
     width, start, rows = sum(x.shape[1] for x in blocks), 0, []
     for x in blocks:
@@ -334,14 +334,14 @@ def hadamard(n: int, dtype=int):
 def helmert(n: int, full: bool = False):
     """Helmert's matrix: orthonormal rows that compare each element with the mean of those before.
 
-    With ``full``, a row for the mean of all comes first, and the matrix is square.
+    With ``full``, the first row is for the mean of all, and the matrix is square.
 
     >>> tanx.scipy.linalg.helmert(2)
     Array([[ 0.70710677, -0.70710677]], dtype=float32)
     """
     n = operator.index(n)
     if n < 1:
-        raise error("helmert", "n must be 1 at least.", f"n: {n}")
+        raise error("helmert", "n must be at least 1.", f"n: {n}")
     row, column = np.arange(n, dtype=float)[:, None], np.arange(n, dtype=float)[None, :]
     sizes = np.where(column < row, 1, np.where(column == row, -row, 0))
     sizes[0] = 1
@@ -353,7 +353,7 @@ def helmert(n: int, full: bool = False):
 def dft(n: int, scale: str | None = None, *, dtype=None):
     """The matrix of the discrete Fourier transform: ``exp(-2j * pi * i * j / n)``.
 
-    ``scale`` may be ``"sqrtn"``, which makes it unitary, or ``"n"``: what it is divided by.
+    ``scale`` is a divisor: ``"sqrtn"``, which makes it unitary, or ``"n"``.
 
     >>> tanx.scipy.linalg.dft(2).real
     Array([[ 1.,  1.],
@@ -368,7 +368,7 @@ def dft(n: int, scale: str | None = None, *, dtype=None):
         raise error("dft", "dtype must be complex.", f"dtype: {dtype}")
     n = max(int(n), 0)
     rows, columns = _rows_and_columns(n, n)
-    # Angles of less than a turn, so that none is rounded before the sine is taken.
+    # Angles are reduced to less than a turn exactly, so that the sine loses no digits.
     values = np.exp(-2j * np.pi * (rows * columns % max(n, 1)) / max(n, 1))
     divisor = {None: 1, "sqrtn": math.sqrt(n), "n": n}[scale]
     return jnp.asarray((values / max(divisor, 1)).astype(dtype))

@@ -1,4 +1,4 @@
-"""Forms that unitary matrices bring others to: Hessenberg's and Schur's."""
+"""Hessenberg and Schur forms, by unitary transformations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["hessenberg", "rsf2csf", "schur"]
 
 
 def hessenberg(a, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True):
-    """Matrices brought to zeros below the first subdiagonal: ``a = q @ h @ q.mH``.
+    """The Hessenberg form of matrices, zero below the first subdiagonal: ``a = q @ h @ q.mH``.
 
     The result is ``h``, or with ``calc_q`` both ``h`` and the unitary ``q``.
 
@@ -40,7 +40,7 @@ def _hessenberg(a, calc_q: bool):
 def schur(a, output: str = "real"):
     """Schur's form ``t`` and the unitary ``z``: ``a = z @ t @ z.mH``.
 
-    The form is upper triangular. Of real matrices it is real and has blocks of two by two for pairs
+    The form is upper triangular. For real matrices it is real and has two by two blocks for pairs
     of complex eigenvalues, unless ``output`` is ``"complex"``.
 
     >>> t, z = tanx.scipy.linalg.schur(jnp.array([[1., 2.], [0., 3.]]))
@@ -57,7 +57,7 @@ def schur(a, output: str = "real"):
 
 @library_jit(static_argnames=("check_finite",))
 def rsf2csf(T, Z, check_finite: bool = True):
-    """The complex Schur form, and its unitary matrix, of a real one as :func:`schur` gives it.
+    """The complex Schur form and its unitary matrix, from a real Schur form.
 
     >>> t, z = tanx.scipy.linalg.rsf2csf(*tanx.scipy.linalg.schur(jnp.array([[0., 2.], [-2., 0.]])))
     >>> jnp.diagonal(t)
@@ -79,7 +79,7 @@ def rsf2csf(T, Z, check_finite: bool = True):
 def _unitary_of_blocks(t):
     """The unitary matrix that makes each block of two by two on the diagonal triangular.
 
-    Blocks do not touch, so all are turned at once: the first column of each is an eigenvector.
+    Blocks do not overlap, so all are rotated at once: the first column of each is an eigenvector.
     """
     values, below = along_diagonal(t), jnp.diagonal(t, -1, axis1=-2, axis2=-1)
     above = jnp.diagonal(t, 1, axis1=-2, axis2=-1)
@@ -89,7 +89,7 @@ def _unitary_of_blocks(t):
     half = (first - second) / 2
     root = jnp.sqrt(half * half + above * below)
     root = jnp.where(root.imag < 0, -root, root)
-    shift = jnp.where(is_block, half + root, 1)  # an eigenvalue, less the second number
+    shift = jnp.where(is_block, half + root, 1)  # an eigenvalue minus the second diagonal element
     below = jnp.where(is_block, below, 0)
     length = jnp.hypot(jnp.abs(shift), jnp.abs(below)).astype(t.dtype)
     cosine, sine = shift / length, below / length

@@ -1,4 +1,4 @@
-"""Systems of equations, by what is known of their matrices; determinants and inverses."""
+"""Systems of equations with general or special matrices; determinants and inverses."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def det(a, overwrite_a: bool = False, check_finite: bool = True):
 
 
 def _system(function: str, a, b, vectors: bool = False):
-    """Both sides of systems, of one dtype and batch; and whether b holds one vector each.
+    """Both sides of systems, of one dtype and batch; and whether ``b`` holds one vector for each.
 
-    A ``b`` of several dimensions does so only if told by ``vectors``.
+    A ``b`` of several dimensions holds vectors only if ``vectors`` says so.
     """
     a, b = matrices(function, a, square=True), inexact(f"scipy.linalg.{function}", b)
     a, b = alike(function, a, b)
@@ -74,8 +74,8 @@ def solve(a, b, lower: bool = False, overwrite_a: bool = False, overwrite_b: boo
     """``x`` such that ``a @ x = b``; ``b`` is a vector or holds matrices.
 
     ``assume_a`` promises that ``a`` is symmetric ``"sym"``, Hermitian ``"her"`` or positive
-    definite ``"pos"``; the last is solved by :func:`cho_factor`, of one triangle, the lower one if
-    ``lower``. Where ``a`` is singular there are NaN and infinity in the result.
+    definite ``"pos"``; the last is solved by :func:`cho_factor` of one triangle, the lower one if
+    ``lower``. If ``a`` is singular, the result has NaN and infinity.
 
     >>> a = jnp.array([[4., 2.], [2., 5.]])
     >>> tanx.scipy.linalg.solve(a, jnp.array([8., 12.]), assume_a="pos")
@@ -98,7 +98,7 @@ def _solved_positive(a, b, lower: bool):
 
 @_solved_positive.defjvp
 def _moved_solution(lower: bool, primals, tangents):
-    """The derivative needs no other factor than the solution."""
+    """The derivative, from the factor used for the solution."""
     (a, b), (da, db) = primals, tangents
     factor = cho_factor(a, lower)[0]
     x = _by_cholesky(factor, b, lower)
@@ -135,7 +135,7 @@ def _by_cholesky(factor, b, lower: bool):
 def lu_solve(lu_and_piv, b, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True):
     """Solve ``a @ x = b``, given the result of :func:`lu_factor` for ``a``.
 
-    ``trans`` is 0, or 1 for the transposed matrix of ``a``, or 2 for the adjoint.
+    ``trans`` is 0, or 1 for the transpose of ``a``, or 2 for its adjoint.
 
     >>> factors = tanx.scipy.linalg.lu_factor(jnp.array([[1., 2.], [4., 4.]]))
     >>> tanx.scipy.linalg.lu_solve(factors, jnp.array([5., 12.]))
@@ -168,10 +168,10 @@ _TRANSPOSED = {0: (False, False), "N": (False, False), 1: (True, False), "T": (T
                               "check_finite"))
 def solve_triangular(a, b, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False,
                      overwrite_b: bool = False, debug=None, check_finite: bool = True):
-    """Solve ``a @ x = b`` for triangular matrices, of which one triangle is read.
+    """Solve ``a @ x = b`` for triangular matrices; only one triangle of ``a`` is read.
 
-    ``trans`` is 0 or ``"N"``, 1 or ``"T"`` for the transposed matrix of ``a``, 2 or ``"C"`` for
-    the adjoint. With ``unit_diagonal`` the diagonal counts as ones.
+    ``trans`` is 0 or ``"N"``, 1 or ``"T"`` for the transpose of ``a``, 2 or ``"C"`` for its
+    adjoint. With ``unit_diagonal``, the diagonal is taken as ones.
 
     >>> a = jnp.array([[2., 0.], [1., 4.]])
     >>> tanx.scipy.linalg.solve_triangular(a, jnp.array([2., 9.]), lower=True)
@@ -193,9 +193,9 @@ def solve_triangular(a, b, trans: int | str = 0, lower: bool = False, unit_diago
 def solve_sylvester(A, B, C, *, method: str = "schur", tol: float = 1e-8):
     """``X`` such that ``A @ X + X @ B = C``.
 
-    ``method`` is ``"schur"`` (Bartels and Stewart 1972), or ``"eigen"``, which is quicker and less
-    accurate where eigenvectors are nearly parallel. NaN where an eigenvalue of ``A`` and one of
-    ``B`` have a sum of less than ``tol``.
+    ``method`` is ``"schur"`` (Bartels and Stewart 1972), or ``"eigen"``, which is faster, but less
+    accurate if eigenvectors are nearly parallel. NaN if the sum of an eigenvalue of ``A`` and one
+    of ``B`` is less than ``tol``.
 
     >>> a, b = jnp.array([[1., 1.], [0., 2.]]), jnp.array([[3.]])
     >>> tanx.scipy.linalg.solve_sylvester(a, b, jnp.array([[5.], [5.]]))
@@ -211,7 +211,7 @@ def solve_sylvester(A, B, C, *, method: str = "schur", tol: float = 1e-8):
                     "known: 'schur', 'eigen'")
     m, n = A.shape[-1], B.shape[-1]
     if B.shape[-2] != n or C.shape[-2:] != (m, n):
-        raise error("solve_sylvester", "A and B must be square, C have the rows of A and the "
+        raise error("solve_sylvester", "A and B must be square; C must have the rows of A and the "
                     "columns of B.", f"A: {typeof(A)}", f"B: {typeof(B)}", f"C: {typeof(C)}")
     return _sylvester(A, B, C, tol, method)
 
@@ -228,7 +228,7 @@ def _sylvester(a, b, c, tol, method: str):
 
 
 def _checked(x, values, others, tol, dtype):
-    """A solution in the dtype wanted; NaN where two eigenvalues nearly cancel."""
+    """A solution in ``dtype``; NaN if two eigenvalues nearly cancel."""
     sums = jnp.abs(values[..., :, None] + others[..., None, :])
     least = sums.min((-2, -1), initial=np.inf)[..., None, None]
     x = x if np.dtype(dtype).kind == "c" else x.real
@@ -236,7 +236,7 @@ def _checked(x, values, others, tol, dtype):
 
 
 def _by_schur(a, b, c, tol):
-    """With both matrices triangular, column after column is a triangular system."""
+    """The solution for triangular matrices: each column is a triangular system."""
     (r, u), (s, v) = (lax.linalg.schur(as_complex(x)) for x in (a, b))
     f = product(product(adjoint(u), as_complex(c)), v)
     eye = identity_like(r)

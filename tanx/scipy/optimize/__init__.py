@@ -1,7 +1,7 @@
 """tanx.scipy.optimize: minima, roots and least squares, in loops that compile as a whole.
 
 Roots and least squares have the derivatives of the exact solution, by the implicit function
-theorem: with respect to ``args``, and to whatever the functions close over.
+theorem: with respect to ``args``, and to values that the functions close over.
 """
 
 from ..._base.traceback import shown

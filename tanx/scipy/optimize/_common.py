@@ -19,14 +19,14 @@ def error(function: str, rule: str, *facts: str, kind: type[Exception] = ValueEr
 
 
 def check_args(function: str, args) -> None:
-    """Further arguments of a user's function come as a tuple."""
+    """Check that ``args``, further arguments of a user's function, is a tuple."""
     if not isinstance(args, tuple):
         raise error(function, "args must be a tuple.", f"args: {args!r:.100}", kind=TypeError,
                     hint="write args=(value,).")
 
 
 def check_options(function: str, options, known: dict) -> dict:
-    """The options of a method, with what was not given."""
+    """The options of a method, completed by defaults."""
     options = {} if options is None else dict(options)
     unknown = sorted(set(options) - set(known))
     if unknown:
@@ -41,7 +41,7 @@ def real_vector(function: str, x):
     x = jnp.asarray(x)
     if x.ndim != 1 or not dtypes.issubdtype(x.dtype, np.floating):
         raise error(function, "x0 must be a vector of real floats.", f"x0: {typeof(x)}",
-                    kind=TypeError, hint="tanx.flatten_util.ravel_pytree makes a vector of trees.")
+                    kind=TypeError, hint="tanx.flatten_util.ravel_pytree makes vectors.")
     return x
 
 

@@ -1,8 +1,8 @@
 """Least squares: the method of Levenberg and Marquardt, with bounds and robust losses.
 
-With bounds, variables that press against one are held there, and steps are cut off at the others
-(Kanzow, Yamashita and Fukushima 2004). Losses enter as weights of the residuals and of the Jacobian
-(Triggs et al. 2000).
+With bounds, variables that a step would push beyond their bound are held there, and steps are cut
+off at the other bounds (Kanzow, Yamashita and Fukushima 2004). Losses enter as weights of the
+residuals and of the Jacobian (Triggs et al. 2000).
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ class LeastSquaresResult(NamedTuple):
 
     Attributes:
         x: the solution.
-        cost: half the sum of squares there, or of what the loss makes of them.
+        cost: half the sum of squares there, or of their losses.
         fun: the residuals there.
         jac: their Jacobian there.
         grad: the gradient of the cost there.
-        optimality: the largest element of the gradient, apart from variables held by a bound.
+        optimality: the largest element of the gradient, without variables held by a bound.
         active_mask: -1 and 1 for variables at their lower and upper bound, else 0.
         nfev: how often the residuals were evaluated.
-        njev: how often their Jacobian was.
+        njev: how often their Jacobian was evaluated.
         status: 1 the gradient is small, 2 the cost no longer changes, 3 the steps are small, 4 both
-            of these, 0 the evaluations are used up.
+            of these, 0 the limit of evaluations was reached.
         success: whether the status is positive.
     """
 
@@ -53,7 +53,7 @@ class LeastSquaresResult(NamedTuple):
     success: Any
 
 
-# -- losses: of a squared residual ``z``, the loss, and its first and second derivative ------------
+# -- losses: the loss of a squared residual ``z``, and its first and second derivative -------------
 
 
 def _linear(z):
@@ -89,20 +89,19 @@ def least_squares(fun: Callable, x0, jac="2-point", bounds=(-np.inf, np.inf), me
                   gtol: float | None = 1e-8, x_scale=1.0, loss: str | Callable = "linear",
                   f_scale=1.0, max_nfev: int | None = None, args: tuple = (),
                   kwargs: Mapping[str, Any] | None = None) -> LeastSquaresResult:
-    """``x`` near ``x0`` for which the sum of squares of ``fun(x, *args, **kwargs)`` is least.
+    """``x`` near ``x0`` that minimises the sum of squares of ``fun(x, *args, **kwargs)``.
+    ``bounds`` are the least and the greatest ``x``, numbers or vectors. ``loss`` reduces the
+    influence of large residuals, in units of ``f_scale``: ``"linear"``, ``"soft_l1"``, ``"huber"``,
+    ``"cauchy"``, ``"arctan"``, or a function that returns three rows: the loss of squares and its
+    two derivatives. ``x_scale`` is the size of a step in each variable, or ``"jac"``.
 
-    ``bounds`` are the least and the greatest ``x``, numbers or vectors. ``loss`` softens large
-    residuals, measured in ``f_scale``: ``"linear"``, ``"soft_l1"``, ``"huber"``, ``"cauchy"``,
-    ``"arctan"``, or a function that gives three rows, of the loss of squares and its two
-    derivatives. ``x_scale`` is the size of a step in each variable, or ``"jac"``.
+    The Jacobian is computed by automatic differentiation, in the cheaper mode; ``jac`` may be a
+    function that returns it, and names of finite differences have no effect. ``"trf"`` and
+    ``"dogbox"`` are one method here; ``"lm"`` is the same and refuses bounds, as in SciPy.
+    Tolerances below the precision of the dtype are raised to it.
 
-    The Jacobian is automatic and exact, by the mode that costs less; ``jac`` may be a function that
-    gives it, and names of differences mean the same as none. ``"trf"`` and ``"dogbox"`` are one
-    method here; ``"lm"`` is the same and refuses bounds, as in SciPy. Tolerances below the
-    precision of the dtype count as that.
-
-    The solution has the derivatives of the exact one, with respect to ``args``, to the bounds that
-    hold it, and to what ``fun`` closes over.
+    The solution has the derivatives of the exact solution, with respect to ``args``, to active
+    bounds, and to values that ``fun`` closes over.
 
     >>> t = jnp.arange(4.0)
     >>> found = tanx.scipy.optimize.least_squares(lambda x, y: x[0] * jnp.exp(x[1] * t) - y,
@@ -118,7 +117,7 @@ def least_squares(fun: Callable, x0, jac="2-point", bounds=(-np.inf, np.inf), me
     def residuals(x):
         out = jnp.asarray(fun(x, *args, **(kwargs or {}))).astype(x.dtype)
         if out.ndim > 1:
-            raise error("least_squares", "fun must give a vector, or a number.",
+            raise error("least_squares", "fun must return a vector or a number.",
                         f"fun(x): {typeof(out)}")
         return out.reshape(-1)
     jacobian = _jacobian(residuals, jac, x0, args, kwargs)
@@ -132,7 +131,7 @@ def least_squares(fun: Callable, x0, jac="2-point", bounds=(-np.inf, np.inf), me
         return x - jnp.clip(x - grad(cost)(x), lower, upper)
 
     def weighted(x):
-        """Residuals and Jacobian whose least squares are those of the loss, to second order."""
+        """Residuals and Jacobian, weighted so that their squares give the loss to second order."""
         f, j = residuals(x), jacobian(x)
         if loss == "linear":
             return f, j
@@ -151,7 +150,7 @@ def least_squares(fun: Callable, x0, jac="2-point", bounds=(-np.inf, np.inf), me
 
 
 def _by_hessian(linear: Callable, y):
-    """The step for a change of the gradient, by the matrix of second derivatives."""
+    """The step for a change of the gradient, by the Hessian."""
     return jnp.linalg.solve(jacfwd(linear)(jnp.zeros_like(y)), y)
 
 
@@ -206,7 +205,7 @@ def _jacobian(residuals: Callable, jac, x0, args, kwargs) -> Callable:
 
 
 def _scale(x_scale, x):
-    """Sizes of steps; None for those of the Jacobian's columns."""
+    """Sizes of steps; None to use the Jacobian's columns."""
     if isinstance(x_scale, str):
         if x_scale != "jac":
             raise error("least_squares", "there is no such x_scale.", f"x_scale: {x_scale!r}",
@@ -219,7 +218,7 @@ def _scale(x_scale, x):
 
 
 class Marquardt(NamedTuple):
-    """A point with residuals and Jacobian, the damping of steps, and why to stop, -1 to go on."""
+    """A point with residuals and Jacobian, the damping of steps, and the status: -1 to go on."""
 
     x: Any
     residuals: Any
@@ -235,10 +234,10 @@ class Marquardt(NamedTuple):
 
 def levenberg_marquardt(both: Callable, x0, xtol, most, *, cost: Callable | None = None,
                         lower=-np.inf, upper=np.inf, ftol=1e-8, gtol=1e-8, scale=None) -> Marquardt:
-    """Go down until the gradient, the change of the cost or the steps are small.
+    """Iterate until the gradient, the change of the cost or the steps are small.
 
-    ``both`` gives residuals and Jacobian. Damping shrinks by how well steps are predicted, and
-    grows ever quicker while they are not (Nielsen 1999).
+    ``both`` returns residuals and Jacobian. Damping shrinks if the cost of a step was predicted
+    well, and else grows faster and faster (Nielsen 1999).
     """
     tiny = precision(x0)
     xtol, ftol, gtol = (max(0.0 if t is None else t, tiny) for t in (xtol, ftol, gtol))
@@ -288,13 +287,13 @@ def _square(x):
 
 
 def _widths(j):
-    """The lengths of the columns of a Jacobian; 1 where there is nothing."""
+    """The lengths of the columns of a Jacobian; 1 for zero columns."""
     lengths = jnp.sqrt(jnp.square(j).sum(0))
     return jnp.where(lengths > 0, lengths, 1)
 
 
 def _is_free(x, slope, lower, upper):
-    """Whether the gradient does not press a variable against its bound."""
+    """Whether a variable is free to move: the gradient does not push it beyond its bound."""
     return ~(((x <= lower) & (slope > 0)) | ((x >= upper) & (slope < 0)))
 
 

@@ -13,7 +13,7 @@ __all__ = ["FAILED_IN_INTERVAL", "TOO_MANY_STEPS", "Point", "Step", "line_search
 
 DECREASE, CURVATURE = 1e-4, 0.9
 FAILED_IN_INTERVAL, TOO_MANY_STEPS = 3, 5
-"""Why there is no step: the interval shrank to nothing, or the trials were used up."""
+"""Why a search failed: the interval became empty, or the limit of trials was reached."""
 
 
 class Point(NamedTuple):
@@ -29,7 +29,7 @@ class Step(NamedTuple):
     """A search in progress.
 
     Before there is an interval, ``low`` is the last trial, and trials grow. In an interval, ``low``
-    is the best point so far, and a step that will do lies between it and ``high``.
+    is the best point so far, and an acceptable step lies between it and ``high``.
     """
 
     low: Point
@@ -42,11 +42,12 @@ class Step(NamedTuple):
 
 
 def line_search(fun: Callable, x, direction, start: Point, first, most: int) -> Step:
-    """Look for a step from ``x``; ``low`` of the result is it, where ``failed`` is 0.
+    """Search for a step from ``x``; if ``failed`` is 0, it is ``low`` of the result.
 
-    ``fun`` gives value and gradient. ``start`` is the point of length 0, ``first`` the first trial.
+    ``fun`` returns value and gradient. ``start`` is the point of length 0, ``first`` the first
+    trial.
     """
-    # Near a minimum, values differ by rounding only: such a difference is no increase.
+    # Near a minimum, values differ by rounding only: such a difference does not count as increase.
     noise = 2 * precision(x) * jnp.abs(start.value)
 
     def enough(point: Point):
@@ -75,7 +76,7 @@ def line_search(fun: Callable, x, direction, start: Point, first, most: int) -> 
         is_empty = in_interval & (gap <= precision(x) * jnp.maximum(high.length, low.length))
         failed = jnp.where(found, 0, jnp.where(
             is_empty, FAILED_IN_INTERVAL, jnp.where(count >= most, TOO_MANY_STEPS, 0)))
-        # A point that is lower will do in the end, if the slope is still steep there.
+        # After a failure, a lower point is accepted even if the slope is still steep there.
         will_do = (failed > 0) & (low.length > 0) & (low.value < start.value)
         return Step(low, high, trial, found | will_do, in_interval, jnp.where(will_do, 0, failed),
                     count)
@@ -89,7 +90,7 @@ def _chosen(condition, x: Point, y: Point) -> Point:
 
 
 def _between(low: Point, high: Point):
-    """The minimum of the cubic through two points, kept away from both ends; else the middle."""
+    """The minimum of the cubic through two points if it is away from both ends; else the middle."""
     gap = high.length - low.length
     safe = jnp.where(gap == 0, 1, gap)
     bend = low.slope + high.slope - 3 * (high.value - low.value) / safe

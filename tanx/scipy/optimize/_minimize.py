@@ -1,4 +1,4 @@
-"""Minima of functions of a vector: BFGS, and BFGS that keeps only the last steps."""
+"""Minima of functions of a vector: BFGS, and L-BFGS, which keeps only the last steps."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ class OptimizeResults(NamedTuple):
     Attributes:
         x: the last point.
         success: whether it is a minimum, to the tolerance.
-        status: 0 converged, 1 the steps are used up, 3 and 5 no step goes down. Of L-BFGS also 2
-            and 3, evaluations or gradients are used up, and 4, values no longer change.
+        status: 0 converged, 1 limit of steps reached, 3 and 5 no step decreases the value. For
+            L-BFGS also 2 and 3, limit of evaluations or gradients reached, and 4, values no longer
+            change.
         fun: the value there.
         jac: the gradient there.
-        hess_inv: the estimate of the inverse of the Hessian; None of L-BFGS.
+        hess_inv: the estimate of the inverse of the Hessian; None for L-BFGS.
         nfev: how often the function was evaluated.
-        njev: how often its gradient was.
+        njev: how often its gradient was evaluated.
         nit: the number of steps.
     """
 
@@ -50,15 +51,15 @@ def minimize(fun: Callable, x0, args: tuple = (), *, method: str, tol: float | N
              options: Mapping[str, Any] | None = None) -> OptimizeResults:
     """A minimum of ``fun(x, *args)``, a number, near ``x0``, a vector.
 
-    ``method`` is ``"BFGS"``, whose options are ``maxiter``, ``gtol``, the gradient at which to
-    stop, ``norm``, how it is measured, and ``line_search_maxiter``; or
+    ``method`` is ``"BFGS"``, with the options ``maxiter``, ``gtol`` (the norm of the gradient at
+    which to stop), ``norm`` (which norm) and ``line_search_maxiter``; or
     ``"l-bfgs-experimental-do-not-rely-on-this"``, which keeps ``maxcor`` steps instead of a matrix,
     with the options ``maxiter``, ``gtol``, ``norm``, ``ftol``, ``maxfun``, ``maxgrad`` and
     ``maxls``. ``tol`` means ``gtol`` unless that is given.
 
-    Complex numbers are pairs of real ones: ``jac`` then has the derivatives by real parts, plus
-    ``1j`` times those by imaginary parts, and ``hess_inv`` is that of all real parts before all
-    imaginary ones.
+    Complex numbers are pairs of real ones: ``jac`` then has the derivatives by real parts plus
+    ``1j`` times those by imaginary parts, and ``hess_inv`` has all real parts before all imaginary
+    parts.
 
     >>> found = tanx.scipy.optimize.minimize(lambda x: ((x - 1) ** 2).sum(), jnp.zeros(2),
     ...                                      method="BFGS")
@@ -88,12 +89,12 @@ def minimize(fun: Callable, x0, args: tuple = (), *, method: str, tol: float | N
 
 
 def _joined(parts):
-    """Complex numbers, of all real parts before all imaginary ones."""
+    """Complex numbers from a vector of all real parts before all imaginary parts."""
     return lax.complex(*jnp.split(parts, 2))
 
 
 class _State(NamedTuple):
-    """The point reached, the value before it, how steps were found, and what the method keeps."""
+    """The current point, the value before it, counters and status, and the memory of the method."""
 
     x: Any
     value: Any
@@ -107,7 +108,7 @@ class _State(NamedTuple):
 
 def _start(fun: Callable, x0, kept) -> _State:
     value, gradient = fun(x0)
-    # As if a step of length 1 along the gradient's direction had led here.
+    # As if the last step had had length 1 along the gradient's direction.
     before = value + jnp.sqrt(_dot(gradient, gradient)) / 2
     return _State(x0, value, gradient, before, kept, -1, 1, 0)
 
@@ -119,7 +120,7 @@ def _dot(x, y):
 def _searched(fun: Callable, state: _State, direction, most: int):
     """The state after a step along a direction, the step, and the change of the gradient."""
     slope = _dot(state.gradient, direction)
-    # The step for which the value would change as it did before.
+    # The step for which the predicted change of the value equals the last change.
     first = jnp.minimum(1, 2.02 * (state.value - state.before) / slope)
     first = jnp.where(first > 0, first, 1).astype(state.x.dtype)
     search = line_search(fun, state.x, direction, Point(
@@ -163,7 +164,7 @@ def _bfgs(fun: Callable, x0, *, maxiter, gtol, norm, line_search_maxiter) -> Opt
 
 
 def _updated(inverse, step, change):
-    """The inverse Hessian that explains how the gradient changed along a step."""
+    """The updated inverse Hessian, consistent with the change of the gradient along a step."""
     product = _dot(step, change)
     is_convex = product > 0
     rho = 1 / jnp.where(is_convex, product, 1)
@@ -187,7 +188,7 @@ def _limited(fun: Callable, x0, *, maxiter, gtol, norm, maxcor, ftol, maxfun, ma
     empty = jnp.zeros((maxcor, x0.size), x0.dtype)
 
     def outcome(state: _State):
-        """Why to stop; -1 to go on."""
+        """The status; -1 to go on."""
         size = jnp.maximum(jnp.maximum(jnp.abs(state.before), jnp.abs(state.value)), 1)
         is_level = (state.steps > 0) & (state.before - state.value <= ftol * size)
         calls = state.evaluations
@@ -211,7 +212,7 @@ def _limited(fun: Callable, x0, *, maxiter, gtol, norm, maxcor, ftol, maxfun, ma
 
 
 def _remembered(history: _History, step, change) -> _History:
-    """The history with one more step; unchanged where the function is not convex along it."""
+    """The history with one more step; unchanged if the function is not convex along it."""
     product = _dot(step, change)
     is_convex = product > 0
     new = step, change, 1 / jnp.where(is_convex, product, 1)

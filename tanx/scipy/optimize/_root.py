@@ -25,9 +25,9 @@ class RootSolution(NamedTuple):
     Attributes:
         x: the root, or the last point tried; like ``x0``.
         success: whether it is a root, to the tolerance.
-        status: 1 if so, 0 if the steps are used up, 4 if they make no more progress.
+        status: 1 for success, 0 if the limit of steps was reached, 4 if steps make no progress.
         fun: the function there.
-        nfev: how often the function was evaluated, apart from its derivatives.
+        nfev: how often the function was evaluated, without its derivatives.
         nit: the number of steps.
     """
 
@@ -41,15 +41,15 @@ class RootSolution(NamedTuple):
 
 def root(fun: Callable, x0, args: tuple = (), method: str = "hybr", jac=None,
          tol: float | None = None, options: Mapping[str, Any] | None = None) -> RootSolution:
-    """A root of ``fun(x, *args)``, which gives as many numbers as ``x`` has; trees are welcome.
+    """A root of ``fun(x, *args)``, which returns as many numbers as ``x`` has; ``x`` may be a tree.
+    ``method`` is ``"hybr"`` (Powell 1970: Newton's step within a trust region), ``"lm"``
+    (Levenberg and Marquardt, also for singular Jacobians), or ``"krylov"`` (Newton's step by
+    :func:`tanx.scipy.sparse.linalg.gmres`, with products only: for large systems). The Jacobian is
+    computed automatically; for vectors, ``jac(x, *args)`` may return it as a matrix.
 
-    ``method`` is ``"hybr"`` (Powell 1970: Newton's step as far as it can be trusted), ``"lm"``
-    (Levenberg and Marquardt, also where the Jacobian is singular), or ``"krylov"`` (Newton's step
-    by :func:`tanx.scipy.sparse.linalg.gmres`, with products only: for large systems). The Jacobian
-    is automatic; ``jac(x, *args)`` may give it as a matrix, for vectors.
-
-    A point is a root when steps are shorter than ``tol``, relative to it. The option ``maxiter``
-    limits the steps. Roots have derivatives with respect to ``args`` and what ``fun`` closes over.
+    A point is a root if steps are shorter than ``tol``, relative to it. The option ``maxiter``
+    limits the steps. Roots have derivatives with respect to ``args`` and values that ``fun`` closes
+    over.
 
     >>> def circle_and_line(x, radius):
     ...     return jnp.array([x[0] ** 2 + x[1] ** 2 - radius ** 2, x[0] - x[1]])
@@ -71,7 +71,7 @@ def root(fun: Callable, x0, args: tuple = (), method: str = "hybr", jac=None,
     def value(x):
         out = ravel_pytree(fun(unravel(x), *args))[0].astype(x.dtype)
         if out.shape != x.shape:
-            raise error("root", "fun must give as many numbers as x has.",
+            raise error("root", "fun must return as many numbers as x has.",
                         f"numbers of x: {x.size}", f"numbers of fun(x): {out.size}",
                         hint="tanx.scipy.optimize.least_squares takes more equations.")
         return out
@@ -103,7 +103,7 @@ def _by_products(linear: Callable, y):
 
 
 class _Trust(NamedTuple):
-    """A point, the function and its derivative there, and how far steps can be trusted."""
+    """A point, the function and its derivative there, and the radius of the trust region."""
 
     x: Any
     value: Any
@@ -144,7 +144,7 @@ def _hybrid(value: Callable, jacobian: Callable, x0, tol, most):
 
 
 def _stuck(before, state: _Trust, tol):
-    """A point from which nothing gets better is a root, where Newton's step is all rounding."""
+    """Stop without progress; the point is a root if Newton's step is below rounding."""
     newton = jnp.linalg.solve(state.matrix, state.value)
     return jnp.where(_length(newton) <= tol * jnp.maximum(_length(state.x), 1), 1, 4)
 
@@ -154,7 +154,7 @@ def _length(x):
 
 
 def _dogleg(value, matrix, radius):
-    """A step down the gradient and on to Newton's, within a radius; what length it predicts."""
+    """The dogleg step within a radius, and the length of the function that it predicts."""
     newton = -jnp.linalg.solve(matrix, value)
     gradient = jnp.matmul(value, matrix, precision="highest")
     image = jnp.matmul(matrix, gradient, precision="highest")
@@ -190,7 +190,7 @@ def _marquardt(value: Callable, jacobian: Callable, x0, tol, most):
 
 
 def _newton_krylov(value: Callable, jacobian: Callable, x0, tol, most):
-    """Newton's step by products, halved until the function gets smaller."""
+    """Newton's step by products with the Jacobian, halved until the function gets smaller."""
     def goes_on(state):
         return (state[2] < 0) & (state[4] < most)
 

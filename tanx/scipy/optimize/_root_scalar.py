@@ -1,4 +1,4 @@
-"""Roots of functions of one number: by brackets that shrink, or by tangents and secants."""
+"""Roots of functions of one number: by bracketing, or by tangents and secants."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class RootResults(NamedTuple):
     """The result of :func:`root_scalar`; a tree of arrays.
 
     Attributes:
-        root: the root, or the last number tried; NaN where a bracket had ends of one sign.
+        root: the root, or the last number tried; NaN if a bracket had ends of one sign.
         iterations: the number of steps.
-        function_calls: how often the function was evaluated, derivatives counted as calls.
+        function_calls: how often the function was evaluated; derivatives count as calls.
         converged: whether it is a root, to the tolerance.
     """
 
@@ -40,12 +40,12 @@ def root_scalar(f: Callable, args: tuple = (), method: str | None = None, bracke
 
     ``"bisect"`` and ``"brentq"`` take a ``bracket``, two numbers at which ``f`` has different
     signs, and cannot fail. ``"newton"`` starts from ``x0``, ``"secant"`` from ``x0`` and ``x1``,
-    and ``"halley"``, which uses second derivatives, from ``x0``. Without ``method``, what is given
-    decides: a bracket means ``"brentq"``. Derivatives are automatic; ``fprime`` and ``fprime2`` may
-    give them, or be True where ``f`` returns them behind its value.
+    and ``"halley"``, which uses second derivatives, from ``x0``. Without ``method``, the arguments
+    decide: a bracket means ``"brentq"``. Derivatives are automatic; ``fprime`` and ``fprime2`` may
+    be functions for them, or True if ``f`` returns them after its value.
 
-    A root counts as found when it is known to ``xtol + rtol * abs(root)``. The root has derivatives
-    with respect to ``args`` and what ``f`` closes over.
+    A root is found if it is known to ``xtol + rtol * abs(root)``. The root has derivatives with
+    respect to ``args`` and values that ``f`` closes over.
 
     >>> found = tanx.scipy.optimize.root_scalar(lambda x, a: x * x - a, (9.0,), bracket=(0.0, 8.0))
     >>> found.root.round(4), found.converged
@@ -78,7 +78,7 @@ def root_scalar(f: Callable, args: tuple = (), method: str | None = None, bracke
 
 
 def _method(bracket, x0, x1, fprime2) -> str:
-    """The method for what was given."""
+    """The default method for the given arguments."""
     if bracket is not None:
         return "brentq"
     if x0 is None:
@@ -100,7 +100,7 @@ def _start(method: str, takes_bracket: bool, bracket, x0, x1) -> tuple:
     if any(x.ndim for x in numbers) or not dtypes.issubdtype(dtype, np.floating):
         raise error("root_scalar", "starts from single real numbers.",
                     *(f"number: {typeof(x)}" for x in numbers), kind=TypeError,
-                    hint="tanx.vmap finds a root for each of many.")
+                    hint="tanx.vmap finds many roots.")
     numbers = [lax.stop_gradient(x.astype(dtype)) for x in numbers]
     if method == "secant" and x1 is None:
         numbers[1] = numbers[0] * (1 + 1e-4) + jnp.where(numbers[0] >= 0, 1e-4, -1e-4).astype(dtype)
@@ -139,7 +139,7 @@ def _functions(f: Callable, args: tuple, fprime, fprime2, dtype) -> tuple[Callab
 
 
 def _bisect(functions, bracket, known_to, most):
-    """Halves of an interval, in turn."""
+    """Bisection."""
     value = functions[0]
     a, b = bracket
     fa, fb = value(a), value(b)
@@ -178,14 +178,14 @@ class _Brent(NamedTuple):
 
 
 def _brentq(functions, bracket, known_to, most):
-    """Brent (1973): inverse quadratic steps where they pay, bisection where they do not."""
+    """Brent (1973): inverse quadratic steps where they converge fast, else bisection."""
     value = functions[0]
     a, b = bracket
     fa, fb = value(a), value(b)
     is_open = jnp.sign(fa) * jnp.sign(fb) <= 0
 
     def ordered(s: _Brent) -> _Brent:
-        """The smaller of both ends as the best."""
+        """Take the end with the smaller value as the best."""
         swap = jnp.abs(s.fc) < jnp.abs(s.fb)
 
         def pick(x, y):
@@ -215,7 +215,7 @@ def _brentq(functions, bracket, known_to, most):
 
 
 def _interpolated(s: _Brent, middle, least):
-    """The step that interpolation suggests, or to the middle; and the step to compare the next."""
+    """The step of interpolation, or to the middle; and the step to compare the next one with."""
     def safe(x):
         return jnp.where(x == 0, 1, x)
     ratio = s.fb / safe(s.fa)
@@ -234,7 +234,7 @@ def _interpolated(s: _Brent, middle, least):
 
 
 def _iterated(first, step: Callable, known_to, most, calls: int):
-    """Steps from a number until they are small; one that is not finite ends it."""
+    """Steps from a number until they are small or not finite."""
     def goes_on(state):
         x, _, size, count = state
         return (size > known_to(x)) & (count < most)
@@ -262,7 +262,7 @@ def _halley(functions, start, known_to, most):
     def step(x, memory):
         newton = value(x) / slope(x)
         share = 1 - newton * bend(x) / (2 * slope(x))
-        # Far from a root the correction may turn the step around.
+        # Far from a root the correction could reverse the step.
         return -newton / jnp.where(share > 0.5, share, 1), memory
     return _iterated((start[0], ()), step, known_to, most, 3)
 
@@ -280,7 +280,7 @@ def _secant(functions, start, known_to, most):
     return _iterated((second, (first, value(first))), step, known_to, most, 1)
 
 
-# For each: whether it takes a bracket, the default of xtol, and that of maxiter.
+# For each: whether it takes a bracket, and the defaults of xtol and maxiter.
 _METHODS: dict[str, tuple] = {
     "bisect": (_bisect, True, 2e-12, 100), "brentq": (_brentq, True, 2e-12, 100),
     "newton": (_newton, False, 1.48e-8, 50), "secant": (_secant, False, 1.48e-8, 50),

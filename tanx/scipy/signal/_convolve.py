@@ -1,7 +1,7 @@
 """Convolutions and correlations of arrays of any rank, by sums or by Fourier transforms.
 
-All of them are parts of the full convolution, whose size along a dimension is the sum of the sizes
-less one. A correlation is the convolution with the other array reversed and conjugated.
+All modes are parts of the full convolution, whose size along a dimension is the sum of the sizes
+minus one. A correlation is the convolution with the other array reversed and conjugated.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MODES = ("full", "same", "valid")
 
 
 def _operands(function: str, in1, in2, mode: str, axes=None) -> tuple:
-    """Both arrays in one inexact dtype; errors where they cannot be convolved along ``axes``."""
+    """Both arrays in one inexact dtype; raises if they cannot be convolved along ``axes``."""
     in1, in2 = as_operand(function, in1), as_operand(function, in2)
     facts = [f"in1: {typeof(in1)}", f"in2: {typeof(in2)}"]
     if mode not in _MODES:
@@ -71,7 +71,7 @@ def _direct(function: str, in1, in2, mode: str, precision):
 def _by_sums(in1, in2, mode: str, precision):
     if in1.ndim == 0:
         return in1 * in2
-    if mode != "same" and in2.size > in1.size:  # products of arrays commute; fewer sums this way
+    if mode != "same" and in2.size > in1.size:  # convolution commutes; fewer sums this way
         in1, in2 = in2, in1
     padding = []
     for n, m in zip(in1.shape, in2.shape):
@@ -85,7 +85,7 @@ def _by_sums(in1, in2, mode: str, precision):
 
 
 def _quick_length(n: int) -> int:
-    """The least length from ``n`` up with no prime factors but 2, 3 and 5, 2 at least thrice.
+    """The least multiple of 8, of at least ``n``, whose prime factors are 2, 3 and 5.
 
     Lengths with fewer factors 2 take up to five times as long for each element.
     """
@@ -114,11 +114,11 @@ def _by_transforms(in1, in2, mode: str, axes: tuple[int, ...]):
 
 
 def fftconvolve(in1, in2, mode: str = "full", axes=None):
-    """The convolution of two arrays by Fourier transforms: quick for large arrays.
+    """The convolution of two arrays by Fourier transforms: fast for large arrays.
 
-    The error of an element is relative to the largest ones, not to itself; :func:`convolve` has
-    none of it. ``mode`` is that of :func:`convolve`. With ``axes``, the arrays are convolved along
-    these, and must be of one shape in the others.
+    The error of an element is relative to the largest elements; :func:`convolve` is accurate for
+    each element. ``mode`` is that of :func:`convolve`. With ``axes``, the arrays are convolved
+    along these, and must have equal sizes along the others.
 
     >>> tanx.scipy.signal.fftconvolve(jnp.array([1., 2., 3.]), jnp.array([1., 10.])).round(3)
     Array([ 1., 12., 23., 30.], dtype=float32)
@@ -159,9 +159,9 @@ def _by(function: str, method: str, in1, in2, mode: str, precision):
 def convolve(in1, in2, mode: str = "full", method: str = "auto", precision=None):
     """The convolution of two arrays of one rank, ``sum(in1[k] * in2[n - k])`` for each ``n``.
 
-    Of all ``n`` for which the arrays meet (``mode="full"``), ``"same"`` keeps the middle ones, in
-    the shape of ``in1``, and ``"valid"`` those where one array lies within the other. ``method`` is
-    ``"direct"``, which ``"auto"`` means too, or ``"fft"``, for which see :func:`fftconvolve`.
+    ``mode="full"`` gives all ``n`` at which the arrays overlap; ``"same"`` the middle ones, in the
+    shape of ``in1``; ``"valid"`` only those where one array lies within the other. ``method`` is
+    ``"direct"``, ``"auto"``, which means the same, or ``"fft"``, see :func:`fftconvolve`.
     Integers become floats. ``precision`` is that of :func:`tanx.lax.conv`.
 
     >>> tanx.scipy.signal.convolve(jnp.array([1., 2., 3.]), jnp.array([1., 10.]))
@@ -186,7 +186,7 @@ def correlate(in1, in2, mode: str = "full", method: str = "auto", precision=None
 def _matrices(function: str, in1, in2, mode: str, boundary: str, fillvalue) -> tuple:
     if boundary != "fill" or not (isinstance(fillvalue, int | float) and fillvalue == 0):
         raise NotImplementedError(explain(
-            f"tanx.scipy.signal.{function}", "beyond its border an array is zero.",
+            f"tanx.scipy.signal.{function}", "only zeros beyond the border are supported.",
             f"boundary: {boundary!r}", f"fillvalue: {fillvalue!r}",
             hint="pad in1 with tanx.numpy.pad, and use mode='valid'."))
     in1, in2 = _operands(function, in1, in2, mode)
@@ -218,8 +218,8 @@ def correlate2d(in1, in2, mode: str = "full", boundary: str = "fill", fillvalue=
            [0., 2., 1.]], dtype=float32)
     """
     in1, in2 = _matrices("correlate2d", in1, in2, mode, boundary, fillvalue)
-    # As in SciPy, the smaller matrix is conjugated for mode "valid", and of an even size the later
-    # middle is meant by "same": hence the reversal of in1 and of the result, and not of in2.
+    # As in SciPy, mode "valid" conjugates the smaller matrix, and "same" takes the later middle of
+    # an even size: hence the reversal of in1 and of the result, and not of in2.
     if mode == "valid" and in2.size > in1.size:
         in1 = in1.conj()
     else:

@@ -1,4 +1,4 @@
-"""Signals without their means or trends."""
+"""Removal of means and trends from signals."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["detrend"]
 
 
 def detrend(data, axis: int = -1, type: str = "linear", bp=0, overwrite_data: None = None):
-    """``data`` less its linear trend along ``axis``, or less its mean (``type="constant"``).
+    """``data`` minus its linear trend along ``axis``, or minus its mean (``type="constant"``).
 
-    ``bp`` is the index where another piece begins, or several: each piece is a line of its own.
-    ``overwrite_data`` must be None, for arrays are immutable.
+    ``bp`` holds the indices where pieces begin; each piece has a separate line. ``overwrite_data``
+    must be None: arrays are immutable.
 
     >>> tanx.scipy.signal.detrend(jnp.array([1., 3., 3., 5.])).round(2)
     Array([-0.2,  0.6, -0.6,  0.2], dtype=float32)
@@ -44,13 +44,13 @@ def detrend(data, axis: int = -1, type: str = "linear", bp=0, overwrite_data: No
 
 @library_jit(name="detrend", static_argnums=1)
 def without_mean(x, axis: int):
-    """``x`` less its mean along ``axis``."""
+    """``x`` minus its mean along ``axis``."""
     return x - x.mean(axis, keepdims=True)
 
 
 @library_jit(name="detrend", static_argnums=(1, 2))
 def without_trend(x, axis: int, starts: tuple[int, ...] = (0,)):
-    """``x`` less the line closest to it, in each piece from one start to the next."""
+    """``x`` minus the line closest to it, in each piece from one start to the next."""
     x = jnp.moveaxis(x, axis, -1)
     pieces = [_straightened(x[..., start:stop])
               for start, stop in zip(starts, (*starts[1:], x.shape[-1]))]
@@ -58,7 +58,7 @@ def without_trend(x, axis: int, starts: tuple[int, ...] = (0,)):
 
 
 def _straightened(x):
-    """``x`` less mean and slope. Times count from the middle, so that one leaves the other be."""
+    """``x`` minus mean and slope; times count from the middle, which makes both independent."""
     n = x.shape[-1]
     if n < 2:
         return jnp.zeros_like(x)

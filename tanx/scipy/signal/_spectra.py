@@ -1,4 +1,4 @@
-"""Spectra of signals cut into segments that overlap: of each segment, or of them all on average."""
+"""Spectra of signals cut into overlapping segments: of each segment, or averaged over them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["csd", "istft", "stft", "welch"]
 
 
 class Segments(NamedTuple):
-    """How a signal is cut: sizes of a segment, of the overlap, and of the transform of one."""
+    """How a signal is cut: sizes of a segment, of the overlap, and of a segment's transform."""
 
     window: Any
     size: int
@@ -34,14 +34,14 @@ class Segments(NamedTuple):
 
 
 def _segments(function: str, x, window, nperseg, noverlap, nfft) -> Segments:
-    """Sizes that were given, or follow from the window and from the signal, the last axis of x."""
+    """The given sizes, with defaults from the window and the signal, the last axis of ``x``."""
     name, length = f"tanx.scipy.signal.{function}", x.shape[-1]
     size = None if nperseg is None else operator.index(nperseg)
     if size is not None and size < 1:
         raise ValueError(explain(name, "nperseg must be positive.", f"nperseg: {nperseg}"))
     if isinstance(window, str | tuple):
         if size is not None and size > length:
-            warn_user(explain(name, "nperseg exceeds the signal, whose length is used instead.",
+            warn_user(explain(name, "nperseg exceeds the signal's length, which is used.",
                               f"nperseg: {nperseg}", f"length:  {length}"))
         size = length if size is None else min(size, length)
         window = window_of(function, window, size, x.real.dtype)
@@ -112,7 +112,7 @@ def _spectra(x, window, step: int, nfft: int, trend, onesided: bool):
 
 
 def _signal(function: str, x, axis) -> tuple[Any, int]:
-    """``x`` as inexact numbers with the signal along the last axis, and which axis that was."""
+    """``x`` as inexact numbers with the signal along the last axis, and the original axis."""
     x = as_operand(function, x)
     axis = canonical_axis(f"scipy.signal.{function}", axis, x)
     x = x.astype(dtypes.to_inexact_dtype(x.dtype))
@@ -120,11 +120,11 @@ def _signal(function: str, x, axis) -> tuple[Any, int]:
 
 
 def _one_sided(function: str, wanted: bool, *signals) -> bool:
-    """Whether frequencies are those from zero up: of a real signal the others are conjugates."""
+    """Whether only nonnegative frequencies are returned; real signals have conjugate others."""
     if wanted and any(x.dtype.kind == "c" for x in signals):
         warn_user(explain(f"tanx.scipy.signal.{function}",
                           "spectra of complex signals have two sides.",
-                          hint="return_onesided=False says so."))
+                          hint="return_onesided=False avoids this warning."))
         return False
     return wanted
 
@@ -147,14 +147,14 @@ def stft(x, fs=1.0, window="hann", nperseg: int = 256, noverlap: int | None = No
     """The short-time Fourier transform: frequencies, times, and the spectrum at each of the times.
 
     The signal ``x``, ``fs`` samples a second along ``axis``, is cut into segments of ``nperseg``
-    samples, of which neighbours share ``noverlap``, half of them by default. They are multiplied
-    by ``window``, a vector or a name that :func:`scipy.signal.get_window` knows, and transformed,
-    with zeros up to ``nfft`` samples. ``detrend`` is ``"constant"``, ``"linear"``, or a function of
-    segments along ``axis``. Frequencies take the place of ``axis``; times come last.
+    samples; neighbours overlap by ``noverlap`` samples, half a segment by default. Segments are
+    multiplied by ``window``, a vector or a name for :func:`scipy.signal.get_window`, padded with
+    zeros to ``nfft`` samples, and transformed. ``detrend`` is ``"constant"``, ``"linear"``, or a
+    function of segments along ``axis``. Frequencies replace ``axis``; times come last.
 
-    ``boundary`` says how the signal goes on beyond its ends, where the first and the last segment
-    have their middles: ``"zeros"``, ``"constant"``, ``"even"``, ``"odd"``, or None for no such
-    segments. ``padded`` adds zeros to make the last segment whole.
+    ``boundary`` continues the signal beyond its ends, so that the first and the last segment are
+    centred there: ``"zeros"``, ``"constant"``, ``"even"``, ``"odd"``, or None for no such segments.
+    ``padded`` adds zeros to complete the last segment.
 
     >>> f, t, spectrum = tanx.scipy.signal.stft(jnp.ones(8), nperseg=4)
     >>> abs(spectrum[0])
@@ -189,10 +189,11 @@ def stft(x, fs=1.0, window="hann", nperseg: int = 256, noverlap: int | None = No
 def istft(Zxx, fs=1.0, window="hann", nperseg: int | None = None, noverlap: int | None = None,
           nfft: int | None = None, input_onesided: bool = True, boundary: bool = True,
           time_axis: int = -1, freq_axis: int = -2):
-    """Times and the signal of which ``Zxx`` is the short-time Fourier transform.
+    """Times and the signal whose short-time Fourier transform is ``Zxx``.
 
-    The parameters are those that :func:`stft` was given; ``boundary`` says whether it had any.
-    Segments overlap with weights that sum to one where windows do not all vanish.
+    The parameters are those passed to :func:`stft`; ``boundary`` says whether it was not None
+    there. Overlapping segments are weighted so that weights sum to one wherever a window is
+    nonzero.
 
     >>> _, _, spectrum = tanx.scipy.signal.stft(jnp.arange(8.), nperseg=4)
     >>> times, signal = tanx.scipy.signal.istft(spectrum)
@@ -219,15 +220,16 @@ def istft(Zxx, fs=1.0, window="hann", nperseg: int | None = None, noverlap: int 
 
 
 def _inverse_segments(Z, window, nperseg, noverlap, nfft, onesided: bool) -> Segments:
-    """How the signal was cut, of which ``Z`` holds times and frequencies in its last axes."""
+    """How the signal was cut whose times and frequencies are the last axes of ``Z``."""
     name, count = "tanx.scipy.signal.istft", Z.shape[-1]
     if not Z.shape[-2]:
-        raise ValueError(explain(name, "there must be a segment.", f"segments: {Z.shape[-2]}"))
+        raise ValueError(explain(name, "there must be at least one segment.",
+                                 f"segments: {Z.shape[-2]}"))
     default = 2 * (count - 1) if onesided else count
     size = default if nperseg is None else operator.index(nperseg)
     if size < 1:
         raise ValueError(explain(name, "nperseg must be positive.", f"nperseg: {nperseg}"))
-    if nfft is None and not (onesided and size == default + 1):  # an odd size has as many
+    if nfft is None and not (onesided and size == default + 1):  # an odd size has the same number
         nfft = max(default, size) if size > default else default
     length = _transformed(name, nfft, size)
     window = window_of("istft", window, size, Z.real.dtype)
@@ -239,7 +241,7 @@ def _inverse_segments(Z, window, nperseg, noverlap, nfft, onesided: bool) -> Seg
 
 @library_jit(name="overlapped", static_argnums=(2, 3, 4))
 def _overlapped(Z, window, step: int, nfft: int, onesided: bool):
-    """Segments added up where they overlap, each with its weight among them."""
+    """The weighted sum of overlapping segments."""
     segments = (jnp.fft.irfft if onesided else jnp.fft.ifft)(Z, nfft)[..., :window.shape[0]]
     weights = jnp.broadcast_to(window * window.sum(), segments.shape)
     total = _added_up(segments * weights, step)
@@ -248,10 +250,10 @@ def _overlapped(Z, window, step: int, nfft: int, onesided: bool):
 
 
 def _added_up(segments, step: int):
-    """The sum of segments of which each begins ``step`` after the one before.
+    """The sum of segments, each of which begins ``step`` after the one before.
 
-    They are cut into pieces of that size; the pieces number ``k`` are moved ``k`` places on, which
-    is a reshape: a row that is one longer begins one place later each time.
+    They are cut into pieces of that size; piece ``k`` of each is moved by ``k`` places, which is a
+    reshape: with rows one longer, each row begins one place later.
     """
     *lead, count, size = segments.shape
     pieces = -(-size // step)
@@ -265,7 +267,7 @@ def _added_up(segments, step: int):
     return out[..., :(count - 1) * step + size]
 
 
-# -- spectra on average ----------------------------------------------------------------------------
+# -- averaged spectra ------------------------------------------------------------------------------
 
 
 def csd(x, y, fs=1.0, window="hann", nperseg: int | None = None, noverlap: int | None = None,
@@ -273,12 +275,12 @@ def csd(x, y, fs=1.0, window="hann", nperseg: int | None = None, noverlap: int |
         scaling: str = "density", axis: int = -1, average: str = "mean"):
     """Frequencies and the cross power spectral density of two signals, by Welch's method.
 
-    Signals are cut into segments and these transformed as by :func:`stft`; the products of the
-    spectra of ``y`` with the conjugates of those of ``x`` are averaged over segments, by ``"mean"``
-    or ``"median"``. Without ``nperseg`` there is one segment, the whole signal, or as many as fit
-    for a ``window`` given as a vector. ``scaling`` is ``"density"``, power for each unit of
-    frequency, or ``"spectrum"``, power. The shorter signal is filled up with zeros; None for ``y``
-    means ``x``, and makes the result real.
+    Signals are cut into segments, which are transformed as in :func:`stft`; the products of the
+    spectra of ``y`` with the conjugate spectra of ``x`` are averaged over segments, by ``"mean"``
+    or ``"median"``. Without ``nperseg`` there is one segment, the whole signal; if ``window`` is a
+    vector, segments have its length. ``scaling`` is ``"density"`` for power per unit of frequency,
+    or ``"spectrum"`` for power. The shorter signal is padded with zeros; None for ``y`` means
+    ``x``, and makes the result real.
 
     >>> x = jnp.array([1., -1., 1., -1.])
     >>> f, power = tanx.scipy.signal.csd(x, 2 * x, window="boxcar")
@@ -357,12 +359,12 @@ def _signals(function: str, x, y, axis) -> tuple:
 
 
 def _filled(x, longest):
-    """``x`` with zeros up to the length of the longest signal."""
+    """``x`` padded with zeros to the length of the longest signal."""
     return jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, longest.shape[-1] - x.shape[-1])])
 
 
 def _folded(power, nfft: int):
-    """Power with that of negative frequencies; zero, and the middle of an even size, have none."""
+    """Power with that of negative frequencies added; 0 and the middle of an even size have none."""
     twice = np.full(power.shape[-1], 2, power.real.dtype)
     twice[0] = 1
     if nfft % 2 == 0:
@@ -374,8 +376,8 @@ def _averaged(power, average: str):
     """The average over segments, the axis before the last."""
     if power.shape[-2] == 1 or average == "mean":
         return power.mean(-2)
-    # The median of the power of noise, which is distributed exponentially, is less than its mean
-    # by this: the alternating harmonic sum.
+    # The power of noise is distributed exponentially: its median is less than its mean by this
+    # factor, an alternating harmonic sum.
     odd = 2 * np.arange(1, (power.shape[-2] - 1) // 2 + 1)
     bias = 1 + np.sum(1 / (odd + 1) - 1 / odd)
     if power.dtype.kind == "c":

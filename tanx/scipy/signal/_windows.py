@@ -1,4 +1,4 @@
-"""Windows: weights by which the elements of a segment fade in and out."""
+"""Windows: weights of the elements of a segment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COSINES = {
 
 
 def window_of(function: str, window, size: int, dtype):
-    """``window`` as a vector: an array as it is, a name or a tuple as SciPy understands them."""
+    """``window`` as a vector: an array unchanged, a name or a tuple by SciPy's rules."""
     if isinstance(window, str | tuple):
         return _named(window, size).astype(dtype)
     window = jnp.asarray(window)
@@ -31,7 +31,7 @@ def window_of(function: str, window, size: int, dtype):
 
 
 def _named(window: str | tuple, size: int) -> np.ndarray:
-    """One period of a window; rare windows are SciPy's, which is slow to import."""
+    """One period of a window; rare windows come from SciPy, which is slow to import."""
     if isinstance(window, str) and window in _COSINES:
         angle = 2 * pi * np.arange(size) / max(size, 1)
         return np.sum([c * np.cos(k * angle) for k, c in enumerate(_COSINES[window])], axis=0)

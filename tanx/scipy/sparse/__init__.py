@@ -1,4 +1,4 @@
-"""tanx.scipy.sparse: systems of equations that are given by products; :mod:`linalg` has them."""
+"""tanx.scipy.sparse: linear systems whose matrix is given by products; see :mod:`linalg`."""
 
 from ..._base.window import load_late
 

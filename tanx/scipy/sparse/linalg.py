@@ -1,8 +1,7 @@
-"""tanx.scipy.sparse.linalg: systems whose matrix is only known by its products with vectors.
+"""tanx.scipy.sparse.linalg: linear systems whose matrix is only known by products with vectors.
 
-A vector may be any tree of arrays. What a method does between two products is a loop that stops by
-itself; derivatives do not go through it: they are those of the exact solution, found by the same
-method once more.
+A vector may be any tree of arrays. Methods iterate until the residual is small; derivatives do not
+go through the iteration: they are those of the exact solution, computed by a second solve.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def _minus(x, y):
 
 
 def _times(number, x):
-    """A tree times a number, in the dtypes of the tree where it can be."""
+    """A tree times a number, in the dtypes of the tree if possible."""
     return tree_util.tree_map(lambda leaf: number.astype(
         jnp.result_type(leaf, np.complex64) if number.dtype.kind == "c" else leaf.dtype) * leaf, x)
 
@@ -45,8 +44,8 @@ def _times(number, x):
 def _dot(x, y):
     """The sum of ``conj(x) * y`` over all elements.
 
-    A sum, not ``vdot``, which wants vectors in memory: on a grid of 200 x 200, where the product
-    with the matrix is fused into it, cg takes 1.3 ms for 4.5 (x86-64, 2 cores).
+    A sum, not ``vdot``, which needs its operands in memory: on a grid of 200 x 200, the product
+    with the matrix is fused into the sum, and cg takes 1.3 ms instead of 4.5 (x86-64, 2 cores).
     """
     parts = tree_util.tree_map(lambda a, b: jnp.sum(jnp.conj(a) * b), x, y)
     return sum(tree_util.tree_leaves(parts))
@@ -89,7 +88,7 @@ def _product(a, x):
 
 
 def _start(function: str, b, x0):
-    """Both vectors of a system as trees of inexact arrays, alike."""
+    """Both vectors of a system as trees of inexact arrays of the same types."""
     b = tree_util.tree_map(jnp.asarray, b)
     x0 = tree_util.tree_map(jnp.zeros_like, b) if x0 is None else tree_util.tree_map(
         jnp.asarray, x0)
@@ -151,12 +150,13 @@ def _steps(b, maxiter) -> Any:
 def cg(A, b, x0=None, *, tol=1e-5, atol=0.0, maxiter=None, M=None):
     """Solve ``A @ x = b`` by conjugate gradients, for a positive definite Hermitian ``A``.
 
-    ``A`` is a square matrix, or a linear function of a tree like ``b``; ``M`` stands for something
-    close to its inverse, and makes steps fewer. The loop starts from ``x0``, zeros by default, and
-    ends when the residual is no longer than ``max(tol * norm(b), atol)``, or after ``maxiter``
-    steps, ten for each element by default. The second result is None.
+    ``A`` is a square matrix, or a linear function of a tree like ``b``; ``M`` is an approximation
+    of its inverse, which reduces the number of steps. The loop starts from ``x0``, zeros by
+    default, and ends when the residual is no longer than ``max(tol * norm(b), atol)``, or after
+    ``maxiter`` steps, ten for each element by default. The second result is None.
 
-    Derivatives with respect to ``b`` and what ``A`` closes over are those of the exact solution.
+    Derivatives with respect to ``b`` and values that ``A`` closes over are those of the exact
+    solution.
 
     >>> x, _ = tanx.scipy.sparse.linalg.cg(jnp.array([[4., 1.], [1., 3.]]), jnp.array([6., 7.]))
     >>> x.round(4)
@@ -191,7 +191,7 @@ def cg(A, b, x0=None, *, tol=1e-5, atol=0.0, maxiter=None, M=None):
 def bicgstab(A, b, x0=None, *, tol=1e-5, atol=0.0, maxiter=None, M=None):
     """Solve ``A @ x = b`` by stabilized biconjugate gradients, for any invertible ``A``.
 
-    Arguments and results are those of :func:`cg`; a step takes two products with ``A``. Where the
+    Arguments and results are those of :func:`cg`; a step takes two products with ``A``. If the
     method breaks down, the last vector is returned.
 
     >>> a = jnp.array([[4., 1.], [-1., 3.]])
@@ -246,8 +246,8 @@ def gmres(A, b, x0=None, *, tol=1e-5, atol=0.0, restart=20, maxiter=None, M=None
 
     Arguments are those of :func:`cg`, but ``maxiter`` counts spaces, of ``restart`` dimensions
     each. ``solve_method`` is ``"batched"``, which builds each space as a whole, or
-    ``"incremental"``, which knows the residual on the way and stops inside of a space. The second
-    result is 0.
+    ``"incremental"``, which tracks the residual and may stop inside a space. The second result is
+    0.
 
     >>> a = jnp.array([[4., 1.], [-1., 3.]])
     >>> x, _ = tanx.scipy.sparse.linalg.gmres(a, jnp.array([6., 5.]))
@@ -260,7 +260,7 @@ def gmres(A, b, x0=None, *, tol=1e-5, atol=0.0, restart=20, maxiter=None, M=None
                      f"known: {', '.join(map(repr, spaces))}")
     size = min(int(restart), _elements(tree_util.tree_map(jnp.asarray, b)))
     if int(restart) < 1:
-        raise _error("gmres", "a space needs a dimension at least.", f"restart: {restart}",
+        raise _error("gmres", "a space needs at least one dimension.", f"restart: {restart}",
                      kind=IndexError)
 
     def solver(matvec, b, x0, precondition):
@@ -275,7 +275,7 @@ def gmres(A, b, x0=None, *, tol=1e-5, atol=0.0, restart=20, maxiter=None, M=None
         def residual_of(x):
             return ravel_pytree(precondition(_minus(b, matvec(unravel(x)))))[0]
         limit = jnp.sqrt(_limit(ravel_pytree(precondition(b))[0], tol, 0.0))
-        # The residual is that of the system with M on both sides; so is what atol asks for.
+        # The residual is that of the system multiplied by M, and so is the tolerance.
         length = jnp.sqrt(_square(flat))
         limit = jnp.maximum(limit, jnp.asarray(atol, limit.dtype) * jnp.where(
             length == 0, 1, jnp.sqrt(_square(ravel_pytree(precondition(b))[0])) / length))
@@ -301,7 +301,7 @@ def gmres(A, b, x0=None, *, tol=1e-5, atol=0.0, restart=20, maxiter=None, M=None
 def _next_vector(product: Callable, basis, j):
     """One more vector of an orthonormal basis, in rows, and its components along the others.
 
-    Gram and Schmidt twice, which is enough (Giraud et al. 2005).
+    By Gram-Schmidt twice, which is enough (Giraud et al. 2005).
     """
     v = product(basis[j])
     scale = jnp.sqrt(_square(v))
@@ -311,7 +311,7 @@ def _next_vector(product: Callable, basis, j):
         v = v - jnp.matmul(part, basis, precision="highest")
         along = along + part
     length = jnp.sqrt(_square(v))
-    # A vector that is all rounding means that the space is complete.
+    # A vector below rounding means that the space is complete.
     is_new = length > scale * dtypes.finfo(basis.dtype).eps
     v = jnp.where(is_new, v / jnp.where(is_new, length, 1).astype(v.dtype), 0)
     return v, along.at[j + 1].set(jnp.where(is_new, length, 0).astype(along.dtype))
@@ -345,7 +345,7 @@ def _least_squares(h, right):
 
 
 def _back_substituted(r, right):
-    """The solution of a triangular system; 0 where the diagonal is all rounding."""
+    """The solution of a triangular system; 0 where the diagonal is below rounding."""
     size = jnp.abs(jnp.diagonal(r))
     is_free = size <= dtypes.finfo(r.dtype).eps * size.max()
     r = jnp.where(is_free[:, None], jnp.eye(r.shape[0], dtype=r.dtype), r)
@@ -354,7 +354,7 @@ def _back_substituted(r, right):
 
 
 def _incremental_space(product: Callable, residual, length, size: int, limit):
-    """The same, with rotations that keep the components triangular and tell the residual."""
+    """As :func:`_batched_space`, with Givens rotations that give the residual after each step."""
     def goes_on(state):
         *_, error, j = state
         return (error > limit) & (j < size)

@@ -24,12 +24,12 @@ _NAME = "tanx.scipy.spatial.KDTree"
 
 
 class KDTree:
-    """A tree of points in space, for questions about which of them are near a place.
+    """A tree of points in space, which finds the points near a place.
 
-    ``data`` has a point a row; a leaf of the tree has up to ``leafsize`` of them. Methods and their
-    results are SciPy's. Trees are built and asked under ``jit`` and ``vmap`` too, and are pytrees;
-    derivatives of distances reach places and points. Of points at equal distance, those of lower
-    index come first. A place with a coordinate that is not a number is near nothing.
+    ``data`` has one point per row; a leaf of the tree has up to ``leafsize`` points. Methods and
+    their results are SciPy's. Trees can be built and queried under ``jit`` and ``vmap``, and are
+    pytrees; distances have derivatives by places and points. Of points at equal distance, the one
+    of lower index comes first. A place with a NaN coordinate has no neighbours.
 
     >>> tree = tanx.scipy.spatial.KDTree(jnp.array([[0., 0.], [3., 0.], [0., 4.]]))
     >>> distances, indices = tree.query(jnp.array([0., 1.]), k=2)
@@ -39,12 +39,12 @@ class KDTree:
     [0, 1, 2]
     """
 
-    # 16 points a leaf was the fastest of 8, 16 and 32, by a fifth, for 100,000 points in three
+    # 16 points per leaf were the fastest of 8, 16 and 32, by a fifth, for 100,000 points in three
     # dimensions and 8 neighbours (x86-64, AVX-512).
     def __init__(self, data, leafsize: int = 16):
         data = jnp.asarray(data)
         if data.ndim != 2 or data.dtype.kind == "c" or not data.shape[1]:
-            raise ValueError(explain(_NAME, "data must have a row of real coordinates a point.",
+            raise ValueError(explain(_NAME, "data must have a row of real coordinates per point.",
                                      f"data: {typeof(data)}"))
         if leafsize < 1:
             raise ValueError(explain(_NAME, "leafsize must be at least 1.",
@@ -65,13 +65,13 @@ class KDTree:
               distance_upper_bound=np.inf, workers: int = 1):
         """The distances to the ``k`` nearest points and their indices, nearest first.
 
-        ``x`` has places along its last dimension. Results have the shape of its other ones, and
-        ``k`` as a last one; without it if ``k`` is 1. A sequence asks for certain neighbours: the
-        nearest and the third are ``[1, 3]``. Only points nearer than ``distance_upper_bound``
-        count, a number or one for each place; where there are too few, distances are infinite and
-        indices ``n``. ``p`` chooses the norm, from 1 to infinity. With ``eps``, the ``k``-th
-        distance may be larger than the true one by the factor ``1 + eps``. ``workers`` is for
-        SciPy's sake: compiled code uses the threads of tanx.
+        The last dimension of ``x`` holds coordinates. Results have the shape of its other
+        dimensions, and a last dimension of size ``k``, unless ``k`` is 1. A sequence ``k`` selects
+        neighbours: ``[1, 3]`` for the nearest and the third. Only points nearer than
+        ``distance_upper_bound``, a number or one for each place, count; if there are too few,
+        distances are infinite and indices ``n``. ``p`` chooses the norm, from 1 to infinity. With
+        ``eps``, the ``k``-th distance may be larger than the true one by the factor ``1 + eps``.
+        ``workers`` has no effect: compiled code uses the threads of tanx.
         """
         p, x = self._norm("query", p), self._places("query", x)
         chosen = [operator.index(i) for i in ([k] if np.ndim(k) == 0 else k)]
@@ -91,12 +91,12 @@ class KDTree:
                          size: int | None = None):
         """The indices of points at most ``r`` away from places.
 
-        That is a list, or an array of lists for several places, as in SciPy; in increasing order,
-        unless ``return_sorted`` is False. With ``size``, which ``jit`` needs, it is an array whose
-        last dimension has that size: indices, and ``n`` where there are fewer points. If there are
-        more, ``size`` of them are given. ``return_length`` gives their number instead. ``r`` is a
-        number, or one for each place. With ``eps``, points farther than ``r / (1 + eps)`` may be
-        left out, and those nearer than ``r (1 + eps)`` may be counted.
+        The result is a list, or an array of lists for several places, as in SciPy, in increasing
+        order unless ``return_sorted`` is False. With ``size``, which ``jit`` needs, it is an array
+        whose last dimension has that size: indices, followed by ``n`` if there are fewer points. If
+        there are more, only ``size`` of them are returned. ``return_length`` returns their number
+        instead. ``r`` is a number, or one for each place. With ``eps``, points farther than
+        ``r / (1 + eps)`` may be missing, and points nearer than ``r (1 + eps)`` may be included.
         """
         p, x = self._norm("query_ball_point", p), self._places("query_ball_point", x)
         operands = self._searched(), *_still(x, r, eps)
@@ -125,9 +125,9 @@ class KDTree:
                     size: int | None = None):
         """The pairs of points at most ``r`` apart, as indices ``i < j``.
 
-        These are a set, or with ``output_type="ndarray"`` the rows of an array. With ``size``,
-        which ``jit`` needs, they are the first of ``size`` rows, in order of ``i``; the others
-        have ``n`` twice.
+        The result is a set, or with ``output_type="ndarray"`` an array with a row per pair. With
+        ``size``, which ``jit`` needs, it has ``size`` rows: pairs in order of ``i``, then rows of
+        ``n``.
         """
         p = self._norm("query_pairs", p)
         if output_type not in ("set", "ndarray"):
@@ -146,13 +146,13 @@ class KDTree:
     def count_neighbors(self, other: KDTree, r, p: float = 2.0, cumulative: bool = True):
         """How many pairs of a point of each tree are at most ``r`` apart, for each of the radii.
 
-        Without ``cumulative``, radii are in increasing order, and those pairs are counted whose
-        distance is more than the radius before.
+        Without ``cumulative``, radii must increase, and each count is of pairs farther apart than
+        the radius before.
         """
         p, r = self._norm("count_neighbors", p), jnp.asarray(r)
         x, radii, eps = _still(self._places("count_neighbors", other.data), r.reshape(-1, 1), 0.0)
         counts = _count_within(self._searched(), x, radii, eps, p)
-        # Pairs of many points are more than an int32 can count, and NumPy has others.
+        # The number of pairs may exceed int32, so NumPy counts them outside of traces.
         xp: Any = jnp if isinstance(counts, Tracer) else np
         totals = xp.asarray(counts, int).sum(-1).reshape(r.shape)
         return totals if cumulative else xp.diff(totals, prepend=0)
@@ -160,7 +160,7 @@ class KDTree:
     # -- operands ----------------------------------------------------------------------------------
 
     def _searched(self):
-        """The tree, whose derivatives play no part: those of distances come from the data."""
+        """The tree without derivatives: those of distances come from the data."""
         return lax.stop_gradient(self._tree)
 
     def _norm(self, method: str, p: float) -> float:
@@ -172,7 +172,7 @@ class KDTree:
         x = jnp.asarray(x)
         if not x.ndim or x.shape[-1] != self.m or x.dtype.kind == "c":
             raise ValueError(explain(
-                f"{_NAME}.{method}", "places must have as many real coordinates as points.",
+                f"{_NAME}.{method}", "places must be real, with one coordinate per dimension.",
                 f"x:    {typeof(x)}", f"data: {typeof(self.data)}"))
         return x.astype(jnp.promote_types(x.dtype, self.data.dtype))
 
@@ -206,7 +206,7 @@ def _size(method: str, size: int) -> int:
 
 
 def _still(x, radius, eps) -> tuple:
-    """Operands of a search, which has no derivatives."""
+    """Operands of a search, without derivatives."""
     return (lax.stop_gradient(x), lax.stop_gradient(jnp.asarray(radius, x.dtype)),
             lax.stop_gradient(jnp.asarray(eps, x.dtype)))
 
@@ -278,7 +278,7 @@ def _count_pairs(tree, x, radius, eps, p):
 
 @partial(jit, static_argnums=(5, 6))
 def _pairs(tree, x, radius, eps, counts, size, p):
-    """One search for each pair: from the counts it is known whose neighbour it is, and which."""
+    """One search for each pair; the counts give its point, and which neighbour it is."""
     count, ends = x.shape[0], jnp.cumsum(counts, dtype=np.int32)
     if not count:
         return jnp.zeros((size, 2), dtypes.canonicalize_dtype(np.int64))

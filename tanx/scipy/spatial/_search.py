@@ -1,7 +1,7 @@
-"""Searches in a tree of points: nearest neighbours, and those within a radius.
+"""Searches in a tree of points: nearest neighbours, and neighbours within a radius.
 
-Each function is about one place ``x``; ``vmap`` makes a loop over places of it, in which every
-place goes its own way through the tree. Distances are compared by their ``p``-th powers.
+Each function searches for one place ``x``; ``vmap`` turns it into a loop over places, each with its
+own path through the tree. Distances are compared by their ``p``-th powers.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["count_pairs", "count_within", "find_within", "nearest", "partner"]
 
 
 def nearest(tree: Tree, x, k: int, p: float, bound, stretch):
-    """The indices of the ``k`` nearest points, nearest first, -1 where there are fewer.
+    """The indices of the ``k`` nearest points, nearest first, then -1 if there are fewer.
 
-    Points count if they are nearer than ``bound``. Of points at equal distance, those of lower
-    index come first. Nodes that are too far off by a factor of ``stretch`` are passed by.
+    Only points nearer than ``bound`` count. Of points at equal distance, the one of lower index
+    comes first. Nodes that are too far away by a factor of ``stretch`` are skipped.
     """
     def enter(node, best):
         return gap(tree, node, x, p) * stretch <= best[0][-1], best
@@ -31,7 +31,7 @@ def nearest(tree: Tree, x, k: int, p: float, bound, stretch):
             least = state[0].min()
             return (least < np.inf) & (least <= state[1][0][-1])
 
-        def take(state):  # the nearest first: most of the others are too far after it
+        def take(state):  # the nearest first: then most of the others are too far
             near, best = state
             i = jnp.argmin(near)
             return near.at[i].set(np.inf), _insert(best, near[i], tree.order[start + i])
@@ -48,7 +48,7 @@ def _each(try_point: Callable) -> Callable:
 
 
 def _insert(best, distance, index):
-    """Put a point in its place among the best; the last of these is no longer one."""
+    """Insert a point into the sorted list of the best; the last one is dropped."""
     distances, indices = best
     before = (distances < distance) | ((distances == distance) & (indices < index))
     after_last = jnp.concatenate([jnp.ones(1, bool), before[:-1]])
@@ -60,12 +60,12 @@ def _insert(best, distance, index):
 
 
 def count_within(tree: Tree, x, p: float, bound, stretch):
-    """How many points are at most ``bound`` away; nodes that are so as a whole are not opened."""
+    """How many points are at most ``bound`` away; nodes entirely within it are not opened."""
     leaves = tree.axis.shape[0]
 
     def enter(node, total):
         whole = span(tree, node, x, p) <= bound * stretch
-        # A node of level l has all leaves that begin with its l digits.
+        # A node of level l contains the leaves whose numbers begin with its l digits.
         depth = leaves.bit_length() - 1 - (31 - lax.clz(node))
         points = tree.first[((node + 1) << depth) - leaves] - tree.first[(node << depth) - leaves]
         return (~whole & (gap(tree, node, x, p) * stretch <= bound),
@@ -78,7 +78,7 @@ def count_within(tree: Tree, x, p: float, bound, stretch):
 
 
 def find_within(tree: Tree, x, size: int, p: float, bound, stretch):
-    """The indices of points at most ``bound`` away, ``size`` of them at most, and -1 after them."""
+    """The indices of up to ``size`` points at most ``bound`` away, followed by -1."""
     def enter(node, state):
         return (gap(tree, node, x, p) * stretch <= bound) & (state[0] < size), state
 
@@ -109,7 +109,7 @@ def count_pairs(tree: Tree, x, index, p: float, bound, stretch):
 
 
 def partner(tree: Tree, x, index, rank, p: float, bound, stretch):
-    """Of the points that :func:`count_pairs` counts, the one with that ``rank`` on the way."""
+    """The point that :func:`count_pairs` visits as number ``rank``."""
     def enter(node, state):
         return (gap(tree, node, x, p) * stretch <= bound) & (state[0] >= 0), state
 

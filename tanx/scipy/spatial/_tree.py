@@ -1,10 +1,10 @@
-"""Balanced trees of points: made by sorting, walked leaf by leaf.
+"""Balanced trees of points: built by sorting, walked leaf by leaf.
 
 The inner nodes of a tree are numbered like those of a heap: node ``i`` has the children ``2 i`` and
 ``2 i + 1``, the root is 1, and all leaves are on one level. A node halves its points along the
-dimension in which they are spread most. So the shape of a tree follows from the number of points
-alone, and all of its arrays have static shapes: level ``l`` has ``2**l`` nodes, of which node ``j``
-has the points from ``j n / 2**l`` up to ``(j + 1) n / 2**l`` in the order of the leaves.
+dimension of their largest extent. So the shape of a tree depends only on the number of points, and
+all of its arrays have static shapes: level ``l`` has ``2**l`` nodes; node ``j`` has the points from
+``j n / 2**l`` up to ``(j + 1) n / 2**l`` in the order of the leaves.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["Tree", "build", "distances", "gap", "levels", "length", "power", "sp
 
 
 class Tree(NamedTuple):
-    """The points in the order of the leaves, and what is known about each node."""
+    """The points in the order of the leaves, and the bounds and cuts of nodes."""
 
     points: Any
     columns: Any
-    """The coordinates of points, a dimension a row, and zeros after the last: each leaf is followed
-    by as many as the largest has."""
+    """The coordinates of points, one row per dimension, padded with zeros: a read of the largest
+    leaf size stays inside for every leaf."""
     order: Any
     """The index of each point in the data."""
     axis: Any
@@ -34,17 +34,17 @@ class Tree(NamedTuple):
     cut: Any
     """The least coordinate on the upper side of the cut."""
     low: Any
-    """The least coordinates in a node, of leaves too."""
+    """The least coordinates in each node, leaves included."""
     high: Any
     first: Any
-    """Where the points of each leaf begin, and where those of the last one end."""
+    """The start of each leaf's points, and the end of the last leaf's."""
 
 
 # -- building --------------------------------------------------------------------------------------
 
 
 def levels(count: int, leafsize: int) -> int:
-    """How often points are halved until none of the leaves has more than ``leafsize``."""
+    """How often points are halved until every leaf has at most ``leafsize``."""
     return (max(count - 1, 0) // leafsize).bit_length()
 
 
@@ -112,7 +112,7 @@ def power(difference, p: float):
 
 
 def length(powered, p: float):
-    """The length, of what :func:`power` gives; its derivative at zero is zero."""
+    """The length from the result of :func:`power`; its derivative at zero is zero."""
     if p in (1, np.inf):
         return powered
     zero = powered == 0
@@ -143,10 +143,10 @@ def span(tree: Tree, node, x, p: float):
 def walk(tree: Tree, x, enter: Callable, visit: Callable, state):
     """Visit the leaves that may have points near ``x``, the nearer side of each cut first.
 
-    ``enter(node, state)`` says whether to look into a node, and gives the state if so or not;
-    ``visit(start, stop, state)`` returns the state after the points of a leaf. Instead of a stack
-    there are two integers: the node, whose binary digits are the path to it, and ``pending``, which
-    has a digit 1 for each node of the path whose sibling is still to be looked at.
+    ``enter(node, state)`` returns whether to enter a node, and the new state; ``visit(start, stop,
+    state)`` returns the state after the points of a leaf. Two integers replace a stack: the node,
+    whose binary digits are the path to it, and ``pending``, which has a digit 1 for each node of
+    the path whose sibling is still to be visited.
     """
     leaves = tree.axis.shape[0]
     if not tree.order.shape[0]:

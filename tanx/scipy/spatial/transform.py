@@ -1,9 +1,9 @@
-"""tanx.scipy.spatial.transform: rotations of space, and rotation at a steady rate between them.
+"""tanx.scipy.spatial.transform: rotations of space, and interpolation between them.
 
 A rotation is a unit quaternion ``(x, y, z, w)``, scalar last, and a batch of rotations is an array
-of these along the last dimension. Every function here works on quaternions of any leading shape.
-Where a formula divides by an angle, a short series in the square of the angle takes over near zero,
-so that derivatives at the identity are exact.
+of these along the last dimension. Every function works on quaternions of any leading shape.
+Formulas that divide by an angle use a short series in the square of the angle near zero, so that
+derivatives at the identity are exact.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def _floats(function: str, name: str, x, *sizes: int):
     if x.shape[-len(sizes):] != sizes or x.dtype.kind == "c":
         raise ValueError(explain(
             f"{_ROTATION}.{function}",
-            f"{name} has real numbers, {' x '.join(map(str, sizes))} for each rotation.",
+            f"{name} must have {' x '.join(map(str, sizes))} real numbers for each rotation.",
             f"{name}: {typeof(x)}"))
     return x.astype(dtypes.to_inexact_dtype(x.dtype))
 
 
 def _broadcast(function: str, quat, other) -> None:
-    """Check that rotations and what they meet are one for each, or one for all."""
+    """Check that rotations and their operands broadcast together."""
     try:
         jnp.broadcast_shapes(quat.shape[:-1], other.shape[:-1])
     except ValueError:
@@ -103,7 +103,7 @@ def _magnitude(quat):
 
 @library_jit
 def _canonical(quat):
-    """Of the two quaternions of a rotation, the one whose last part that is not 0 is positive."""
+    """Of the two quaternions of a rotation, the one whose last nonzero part is positive."""
     x, y, z, w = _parts(quat)
     last = jnp.where(w != 0, w, jnp.where(x != 0, x, jnp.where(y != 0, y, z)))
     return jnp.where((last < 0)[..., None], -quat, quat)
@@ -130,7 +130,7 @@ def _matrix_of(quat):
 
 @library_jit
 def _of_matrix(m):
-    """By Shepperd's method: the largest part is found first, and the others divided by it."""
+    """By Shepperd's method: the largest part comes first, and the others are divided by it."""
     def at(i, j):
         return m[..., i, j]
     trace = at(0, 0) + at(1, 1) + at(2, 2)
@@ -188,13 +188,13 @@ def _of_mrp(mrp):
 
 
 def _sequence(function: str, seq: str) -> tuple[list[int], bool]:
-    """The axes of a sequence as numbers, and whether they turn with the body."""
+    """The axes of a sequence as numbers, and whether they rotate with the body."""
     intrinsic = seq.isupper()
     axes = ["xyz".find(letter) for letter in seq.lower()]
     if not 1 <= len(seq) <= 3 or -1 in axes or not (intrinsic or seq.islower()):
         raise ValueError(explain(
             f"{_ROTATION}.{function}",
-            "seq has one to three axes: of x, y, z, at rest, or of X, Y, Z, turning with the body.",
+            "seq has one to three axes: x, y, z for fixed ones, X, Y, Z for those of the body.",
             f"seq: {seq!r}"))
     if any(a == b for a, b in zip(axes, axes[1:])):
         raise ValueError(explain(f"{_ROTATION}.{function}",
@@ -204,7 +204,7 @@ def _sequence(function: str, seq: str) -> tuple[list[int], bool]:
 
 @library_jit(static_argnums=(1, 2))
 def _of_euler(angles, axes: tuple[int, ...], intrinsic: bool):
-    """The product of rotations about axes, the last of ``angles``' dimensions having one each."""
+    """The product of rotations about axes; the last dimension of ``angles`` has one for each."""
     quat = None
     for i, axis in enumerate(axes):
         half = angles[..., i] / 2
@@ -219,8 +219,8 @@ def _of_euler(angles, axes: tuple[int, ...], intrinsic: bool):
 def _euler_of(quat, axes: tuple[int, int, int], intrinsic: bool):
     """Bernardes and Viollet (2022): half the sum and half the difference of the outer angles.
 
-    Where the axes of the outer angles coincide only one of these is known, and the last angle
-    is taken to be zero.
+    If the axes of the outer angles coincide, only one of these is known, and the last angle is set
+    to zero.
     """
     i, j, k = axes[::-1] if intrinsic else axes
     proper = i == k
@@ -234,7 +234,7 @@ def _euler_of(quat, axes: tuple[int, int, int], intrinsic: bool):
         a, b, c, d = w - second, first + third, second + w, third - first
     middle = 2 * jnp.arctan2(jnp.hypot(c, d), jnp.hypot(a, b))
     half_sum, half_difference = jnp.arctan2(b, a), jnp.arctan2(d, c)
-    # In float32 the angle between axes that coincide comes out some 1e-7 off 0 or pi.
+    # In float32 the computed angle between coinciding axes is about 1e-7 off 0 or pi.
     near = 1e-7 if quat.dtype.itemsize >= 8 else 1e-6
     closed, opened = abs(middle) <= near, abs(middle - pi) <= near
     early, late = half_sum - half_difference, half_sum + half_difference
@@ -273,7 +273,7 @@ class Rotation(NamedTuple):
     @classmethod
     @boundary
     def concatenate(cls, rotations: Sequence[Rotation]):
-        """One batch of several rotations, or batches of rotations."""
+        """One batch from several rotations or batches of rotations."""
         return cls(jnp.concatenate([jnp.atleast_2d(r.quat) for r in rotations]))
 
     @classmethod
@@ -281,9 +281,9 @@ class Rotation(NamedTuple):
     def from_euler(cls, seq: str, angles, degrees: bool = False):
         """Rotations by angles about axes, one after the other.
 
-        ``seq`` names up to three axes: lower case ones stay where they are, upper case ones
-        turn with the body. The last dimension of ``angles`` has one for each axis; with a single
-        axis, one number stands for one rotation.
+        ``seq`` names up to three axes: lower case ones are fixed, upper case ones rotate with the
+        body. The last dimension of ``angles`` has one for each axis; for a single axis, a number is
+        one rotation.
         """
         axes, intrinsic = _sequence("from_euler", seq)
         angles = jnp.asarray(angles)
@@ -312,21 +312,21 @@ class Rotation(NamedTuple):
     @classmethod
     @boundary
     def from_rotvec(cls, rotvec, degrees: bool = False):
-        """Rotations from vectors along the axis, as long as the angle."""
+        """Rotations from vectors along the axis; their length is the angle."""
         rotvec = _floats("from_rotvec", "rotvec", rotvec, 3)
         return cls(_of_rotvec(jnp.deg2rad(rotvec) if degrees else rotvec))
 
     @classmethod
     @boundary
     def identity(cls, num: int | None = None, dtype=float):
-        """The rotation by nothing, or a batch of ``num`` of these."""
+        """The identity rotation, or a batch of ``num`` of these."""
         one = jnp.array([0, 0, 0, 1], dtype)
         return cls(one if num is None else jnp.tile(one, (num, 1)))
 
     @classmethod
     @boundary
     def random(cls, random_key, num: int | None = None):
-        """A random rotation, or ``num`` of them, each as likely as any other."""
+        """A uniformly random rotation, or ``num`` of them."""
         return cls(_normalized(random.normal(random_key, (4,) if num is None else (num, 4))))
 
     @boundary
@@ -346,7 +346,7 @@ class Rotation(NamedTuple):
         return self.quat.shape[0]
 
     def __bool__(self) -> bool:
-        """Always true: a rotation is something, also an empty batch."""
+        """Always true, also for an empty batch."""
         return True
 
     @boundary
@@ -371,9 +371,9 @@ class Rotation(NamedTuple):
     def as_euler(self, seq: str, degrees: bool = False):
         """Angles about three axes, as in :meth:`from_euler`.
 
-        The first and the last are in [-pi, pi], that between them in [0, pi] where the outer axes
-        are the same and in [-pi/2, pi/2] where they are not. Where the outer axes coincide, the
-        last angle is 0.
+        The first and the last are in [-pi, pi]; the middle one is in [0, pi] if the outer axes have
+        the same name, else in [-pi/2, pi/2]. If the outer axes coincide in space, the last angle is
+        0.
         """
         axes, intrinsic = _sequence("as_euler", seq)
         if len(axes) != 3:
@@ -404,13 +404,13 @@ class Rotation(NamedTuple):
 
     @boundary
     def as_rotvec(self, degrees: bool = False):
-        """Vectors along the axis, as long as the angle, which is at most pi."""
+        """Vectors along the axis; their length is the angle, at most pi."""
         rotvec = _rotvec_of(self.quat)
         return jnp.rad2deg(rotvec) if degrees else rotvec
 
     @boundary
     def inv(self):
-        """The rotations back."""
+        """The inverse rotations."""
         return Rotation(_inverse(self.quat))
 
     @boundary
@@ -420,7 +420,7 @@ class Rotation(NamedTuple):
 
     @boundary
     def mean(self, weights=None):
-        """The rotation closest to all of a batch: the sum of squared chords is least."""
+        """The mean rotation of a batch, which minimises the sum of squared chords."""
         count = len(self)
         weights = jnp.ones(count, self.quat.dtype) if weights is None else jnp.asarray(weights)
         if weights.shape != (count,):
@@ -436,10 +436,10 @@ class Rotation(NamedTuple):
 
 
 class Slerp(NamedTuple):
-    """Rotations between rotations at given times, turning at a steady rate from one to the next.
+    """Interpolates between rotations at given times, at a constant rate from one to the next.
 
-    Made by :meth:`init`; a call takes times and gives rotations. Before the first time and after
-    the last one, the rate of the interval next to it goes on.
+    Made by :meth:`init`; a call takes times and returns rotations. Before the first time and after
+    the last one, the rate of the nearest interval continues.
 
     >>> rotations = Rotation.from_euler("z", jnp.array([[0.], [90.]]), degrees=True)
     >>> Slerp.init(jnp.array([0., 1.]), rotations)(0.5).as_rotvec(degrees=True).round(3)

@@ -14,7 +14,7 @@ from ...errors import explain
 
 __all__ = ["bernoulli"]
 
-_LAST = 258  # the next even one is beyond float64
+_LAST = 258  # the next even one exceeds float64
 
 
 def bernoulli(n):
@@ -37,7 +37,7 @@ def bernoulli(n):
 
 @lru_cache(1)
 def _numbers() -> np.ndarray:
-    """The numbers that float64 has, by the triangle of Akiyama and Tanigawa."""
+    """All Bernoulli numbers that float64 can hold, by the triangle of Akiyama and Tanigawa."""
     row: list[Fraction] = []
     out = np.zeros(_LAST + 1)
     for m in range(_LAST + 1):

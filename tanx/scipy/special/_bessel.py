@@ -63,7 +63,7 @@ def bessel_jn(z, *, v, n_iter=50):
     Args:
       z: Real numbers.
       v: The greatest order.
-      n_iter: The order at which the recurrence starts. It starts higher where that is needed.
+      n_iter: The order at which the recurrence starts. It starts higher if needed.
 
     >>> tanx.scipy.special.bessel_jn(jnp.array([0.0, 1.0, 100.0]), v=1)
     Array([[ 1.        ,  0.7651977 ,  0.01998585],
@@ -98,7 +98,7 @@ def _orders(z, *, v, start):
 
 
 def _orders_in_float64(z, *, v, start):
-    """Up to 1 by power series, up to 25 and above the argument backward, else forward."""
+    """Power series up to 1; backward recurrence up to 25 and above ``z``; else forward."""
     size = jnp.abs(z)
     small = _by_series(jnp.minimum(size, 1), v)
     backward = _backward(jnp.clip(size, 1, max(start - 20, 26)), v, start)
@@ -137,7 +137,7 @@ def _backward(z, v, start):
 
 
 def _forward(z, v):
-    """The recurrence from the orders 0 and 1, which have asymptotic expansions."""
+    """The recurrence from the orders 0 and 1, by their asymptotic expansions."""
     inverse = 1 / z
     square, scale = inverse * inverse, jnp.sqrt(inverse * (1 / math.pi))
     sine, cosine = jnp.sin(z), jnp.cos(z)

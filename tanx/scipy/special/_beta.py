@@ -1,4 +1,4 @@
-"""The beta function, its integral, and what counts combinations."""
+"""The beta function, its integral, and binomial coefficients."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _betaln(a, b, *, rough):
 def _unless_negative(usual, general, a, b):
     """``usual(a, b)`` for positive numbers, and ``general(a, b)`` for others.
 
-    Others are rare, and the functions of them computed only for arrays that have some.
+    Others are rare, and ``general`` is computed only for arrays that contain some.
     """
     return lax.cond(
         jnp.any(jnp.minimum(a, b) <= 0),
@@ -58,8 +58,8 @@ def _unless_negative(usual, general, a, b):
 def _rough_logarithm(a, b):
     """The logarithm for positive numbers, to ten digits.
 
-    Three steps of the recurrence lead to where Stirling's formula holds, whose large parts cancel
-    in symbols: there is one formula for all numbers, with two divisions.
+    Three steps of the recurrence lead to the range of Stirling's formula, whose large parts cancel
+    algebraically: one formula for all numbers, with two divisions.
     """
     a, b = jnp.minimum(a, b), jnp.maximum(a, b)
     both = a + b
@@ -87,8 +87,8 @@ def _log_and_quotient(a, b):
     """The logarithm for positive numbers, and the function itself for two numbers below 10."""
     p, q = jnp.minimum(a, b), jnp.maximum(a, b)
     small, large = q < 10, p >= 10
-    # Two numbers below 10: of the quotient of gamma functions. Else by Stirling's formula, whose
-    # large parts cancel in symbols.
+    # Two numbers below 10: the logarithm of a quotient of gamma functions. Else Stirling's formula,
+    # whose large parts cancel algebraically.
     low, total = jnp.minimum(p, 10), p + jnp.maximum(q, 10)
     quotient = _beta_of_small(low, jnp.minimum(q, 10))
     p_above, q_above = jnp.maximum(p, 10), jnp.maximum(q, 10)
@@ -107,7 +107,7 @@ def _log_and_quotient(a, b):
 def _log_of_power(factor, base, exponent):
     """``log(factor * base**exponent)``, where the two logarithms may nearly cancel.
 
-    Powers of 2 are taken out, whose logarithms are added without rounding.
+    Powers of 2 are factored out; their logarithms are added without rounding.
     """
     mantissa, halvings = _mantissa(factor)
     remainder, doublings = _mantissa(base)
@@ -128,7 +128,7 @@ def _beta_of_small(p, q):
     both = p + q
     first, second = stirling(jnp.maximum(both, 10))
     whole = jnp.where(both < 10, gamma_by_steps(jnp.minimum(both, 10)), first * second)
-    # What rounding takes from the sum, times the logarithmic derivative, roughly.
+    # The rounding error of the sum, times the logarithmic derivative, roughly.
     larger = jnp.maximum(p, q)
     lost = jnp.minimum(p, q) - (both - larger)
     moved = lost * (jnp.log(both) - 0.5 / both)
@@ -213,7 +213,7 @@ def _comb(N, k, *, rough):
     chosen, rest = jnp.where(some, k, 0), jnp.where(some, N - k, 0)
     function = _rough_beta if rough else _beta_of_positive
     value = 1 / ((chosen + rest + 1) * function(chosen + 1, rest + 1))
-    # Whole numbers have whole results, which rounding makes exact while they are small enough.
+    # Integers have integer results; rounding makes them exact while they are small enough.
     whole = (jnp.floor(N) == N) & (jnp.floor(k) == k) & (value < 2.0 ** 44)
     value = jnp.where(whole, jnp.round(value), value)
     return jnp.where(some, value, jnp.where(jnp.isnan(N) | jnp.isnan(k), np.nan, 0))

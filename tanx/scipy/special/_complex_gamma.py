@@ -28,7 +28,7 @@ def complex_gamma(z):
 
 @library_jit(name="loggamma")
 def complex_loggamma(z):
-    """The logarithm of the gamma function, without jumps away from the negative axis."""
+    """The logarithm of the gamma function, continuous except across the negative axis."""
     return lax.complex(*in_float64(_loggamma)(z.real, z.imag))
 
 
@@ -54,7 +54,7 @@ def _loggamma(x, y):
 
 
 def _lanczos(x, y):
-    """The logarithm of the gamma function from x = 0.5 on."""
+    """The logarithm of the gamma function for x >= 0.5."""
     x = x - 1
     real, imag = jnp.full_like(x, _LANCZOS[0]), jnp.zeros_like(x)
     for k, c in enumerate(_LANCZOS[1:], 1):
@@ -71,7 +71,7 @@ def _log_sine(x, y):
     """log(sin(πz)) for y >= 0, continuous: log(1 - e^(2πiz)) - iπ(z - ½) - log(2)."""
     turn = math.pi * (x - lax.stop_gradient(jnp.round(x)))
     decay = jnp.exp(-2 * math.pi * y)
-    # 1 - e^(2πiz), without cancellation next to whole numbers.
+    # 1 - e^(2πiz), without cancellation near integers.
     real = -jnp.expm1(-2 * math.pi * y) + 2 * decay * jnp.square(jnp.sin(turn))
     imag = -decay * jnp.sin(2 * turn)
     return (0.5 * jnp.log(real * real + imag * imag) + math.pi * y - math.log(2),

@@ -16,7 +16,7 @@ __all__ = ["boxcox", "boxcox1p", "entr", "kl_div", "rel_entr", "xlog1py", "xlogy
 
 
 def xlogy(x, y):
-    """``x * log(y)``, which is 0 where ``x`` is and ``y`` is a number.
+    """``x * log(y)``, which is 0 where ``x`` is 0 and ``y`` is not NaN.
 
     >>> tanx.scipy.special.xlogy(jnp.array([0.0, 2.0]), jnp.array([0.0, 3.0]))
     Array([0.       , 2.1972246], dtype=float32)
@@ -38,7 +38,7 @@ def _xlogy_jvp(primals, tangents):
 
 
 def xlog1py(x, y):
-    """``x * log(1 + y)``, which is 0 where ``x`` is and ``y`` is a number.
+    """``x * log(1 + y)``, which is 0 where ``x`` is 0 and ``y`` is not NaN.
 
     >>> tanx.scipy.special.xlog1py(jnp.array([0.0, 2.0]), jnp.array([-1.0, 1e-5]))
     Array([0.00000e+00, 1.99999e-05], dtype=float32)
@@ -61,7 +61,7 @@ def _xlog1py_jvp(primals, tangents):
 
 @custom_jvp
 def _ratio(x, y):
-    """``x / y``, which is 0 where ``x`` is."""
+    """``x / y``, which is 0 where ``x`` is 0."""
     nothing = x == 0
     return jnp.where(nothing, jnp.zeros_like(x), x / jnp.where(nothing, 1, y))
 
@@ -91,12 +91,12 @@ def _entr(x):
 @_entr.defjvp
 def _entr_jvp(primals, tangents):
     (x,), (dx,) = primals, tangents
-    return _entr(x), dx * (-1 - jnp.log(x))  # by the rule of products it would be NaN at infinity
+    return _entr(x), dx * (-1 - jnp.log(x))  # the product rule would give NaN at infinity
 
 
 @library_jit
 def rel_entr(p, q):
-    """The relative entropy ``p * log(p / q)``: 0 where ``p`` is 0, and ``inf`` out of its domain.
+    """The relative entropy ``p * log(p / q)``: 0 where ``p`` is 0, and ``inf`` outside its domain.
 
     >>> tanx.scipy.special.rel_entr(jnp.array([0.0, 0.5]), jnp.array([0.5, 0.25]))
     Array([0.       , 0.3465736], dtype=float32)
@@ -122,13 +122,13 @@ def _rel_entr_jvp(primals, tangents):
 
 
 def _inside(p, q):
-    """The operands where both are positive, and ones elsewhere: these have finite derivatives."""
+    """The operands where both are positive, and ones elsewhere, with finite derivatives."""
     inside = (p > 0) & (q > 0)
     return jnp.where(inside, p, 1), jnp.where(inside, q, 1)
 
 
 def _log_ratio(p, q):
-    """``log(p / q)`` of positive numbers, exact also where the quotient is close to 1."""
+    """``log(p / q)`` of positive numbers, accurate also where the quotient is close to 1."""
     near = (p < 2 * q) & (q < 2 * p)
     apart = jnp.log(jnp.where(near, 1, p)) - jnp.log(jnp.where(near, 1, q))
     return jnp.where(near, jnp.log1p((p - q) / jnp.where(near, q, 1)), apart)
@@ -138,7 +138,7 @@ def _log_ratio(p, q):
 def kl_div(p, q):
     """A term of the Kullback-Leibler divergence, ``rel_entr(p, q) - p + q``.
 
-    It is ``q`` where ``p`` is 0, and ``inf`` out of its domain.
+    It is ``q`` where ``p`` is 0, and ``inf`` outside its domain.
 
     >>> tanx.scipy.special.kl_div(jnp.array([0.0, 0.5]), jnp.array([0.5, 0.25]))
     Array([0.5       , 0.09657359], dtype=float32)

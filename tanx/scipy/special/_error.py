@@ -65,7 +65,7 @@ _erfcinv.defjvps(lambda dy, out, y: dy * (-0.5 * math.sqrt(math.pi)) * jnp.exp(o
 
 
 def quantile(p):
-    """The number below which a standard normal number is with the probability ``p``."""
+    """The quantile of the standard normal distribution for the probability ``p``."""
     y = p - 0.5
     near = y * piecewise(QUANTILE_NEAR, y * y)
     least = jnp.minimum(p, 1 - p)

@@ -30,7 +30,7 @@ __all__ = ["digamma", "factorial", "gamma", "gammainc", "gammaincc", "gammaln", 
 
 
 def gamma(x):
-    """The gamma function, which is ``factorial(x - 1)`` for whole numbers.
+    """The gamma function, which is ``factorial(x - 1)`` for integers.
 
     At 0 it is infinite, with the sign of 0, and at the other poles NaN.
 
@@ -44,7 +44,7 @@ def gamma(x):
 def loggamma(x):
     """The logarithm of the gamma function; NaN for negative real numbers.
 
-    Of complex numbers it is the branch that is real on the positive axis and has its cut along the
+    For complex numbers it is the branch that is real on the positive axis and has its cut along the
     negative one.
 
     >>> tanx.scipy.special.loggamma(jnp.array([0.5, 1.0 + 1.0j]))
@@ -67,7 +67,7 @@ _gamma.defjvps(lambda dx, out, x: dx * out * lax.digamma(x))
 
 
 def poch(z, m):
-    """The Pochhammer symbol ``gamma(z + m) / gamma(z)``, for whole ``m`` ``z * (z + 1) * …``
+    """The Pochhammer symbol ``gamma(z + m) / gamma(z)``; ``z * (z + 1) * …`` for integer ``m``.
 
     >>> tanx.scipy.special.poch(jnp.array([2.0, 0.5]), 3.0)
     Array([24.   ,  1.875], dtype=float32)
@@ -99,9 +99,9 @@ def _poch_jvp(primals, tangents):
 
 
 def factorial(n, exact: bool = False):
-    """``n!``, of real numbers ``gamma(n + 1)``, and 0 for negative ones.
+    """``n!``, which is ``gamma(n + 1)`` for real numbers, and 0 for negative ones.
 
-    ``exact=True`` is refused, as integers of 64 bits end at 20!.
+    ``exact=True`` is refused: 64-bit integers end at 20!.
 
     >>> tanx.scipy.special.factorial(jnp.array([0, 5, 10]))
     Array([1.0000e+00, 1.2000e+02, 3.6288e+06], dtype=float32)
@@ -109,7 +109,7 @@ def factorial(n, exact: bool = False):
     if exact:
         raise NotImplementedError(explain(
             "tanx.scipy.special.factorial", "exact=True would need integers of any size.",
-            hint="math.factorial has them."))
+            hint="math.factorial computes them."))
     n = inexact_operands("factorial", n)
     if n.dtype.kind == "c":
         lax.lgamma(n)  # raises
@@ -214,7 +214,7 @@ def zeta(x, q=None):
 
     Args:
       x: Real numbers above 1.
-      q: Real numbers. Without it, the function is Riemann's, and has values also below 1.
+      q: Real numbers. Without it, this is Riemann's zeta function, also for ``x`` below 1.
 
     >>> tanx.scipy.special.zeta(2.0, jnp.array([1.0, 2.0]))  # π²/6, π²/6 - 1
     Array([1.644934  , 0.64493406], dtype=float32)
@@ -232,7 +232,7 @@ def _hurwitz(x, q):
 
 
 def _hurwitz_jvp(primals, tangents):
-    """The derivative by x is infinite where that by q may be wanted alone."""
+    """Separate derivatives by x and q: the one by x may be infinite where it is not needed."""
     (x, q), (dx, dq) = primals, tangents
     terms = []
     if type(dx) is not SymbolicZero:
@@ -270,7 +270,7 @@ def _riemann(x):
     y = jnp.where(left, 1 - x, x)
     safe = jnp.where(y == 1, 2, y)
     right = jnp.where(safe < 60, _euler_maclaurin(jnp.minimum(safe, 60), 1.0), 1.0)
-    # On the left by reflection; the sine of a quarter turn times x is 0 for even numbers.
+    # On the left by reflection; sin(πx / 2) is 0 for even numbers.
     sine = sine_of_turns(0.5 * jnp.where(left, x, 0))
     power = (2 * math.pi) ** jnp.where(left, 0.5 * x, 0)
     mirrored = 2 * power * sine * gamma_of_real(jnp.where(left, y, 1)) * right * power

@@ -1,4 +1,4 @@
-"""Hypergeometric functions of real numbers: their series, moved to where they converge well."""
+"""Hypergeometric functions of real numbers: series, transformed to where they converge well."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TERMS = 20000
 
 
 def _each(compute):
-    """A function of numbers for arrays: each element runs its own loop."""
+    """A function of scalars, mapped over arrays: each element runs its own loop."""
     @functools.wraps(compute)
     def run(*args):
         shape = tree_leaves(args)[0].shape
@@ -37,7 +37,7 @@ def _each(compute):
 
 @custom_jvp
 def _series(above, below, x):
-    """The sum of terms with the ratios Π(above + k) x / (Π(below + k) (k + 1)), from 1 on."""
+    """The sum of terms with the ratios Π(above + k) x / (Π(below + k) (k + 1)); the first is 1."""
     return _sum(above, below, x)
 
 
@@ -93,7 +93,7 @@ def _series_jvp(primals, tangents):
 
 
 def _ends(a):
-    """Whether a series with the parameter ``a`` above ends: it is 0 or a negative whole number."""
+    """Whether a series with the parameter ``a`` above is finite: ``a`` is an integer, at most 0."""
     return (a <= 0) & (jnp.floor(a) == a)
 
 
@@ -109,7 +109,7 @@ def _inverse_gamma(x):
 def hyp1f1(a, b, x):
     """The confluent hypergeometric function ₁F₁, the sum of ``(a)_k / (b)_k * x**k / k!``
 
-    It is infinite where ``b`` is 0 or a negative whole number, unless the sum ends before.
+    It is infinite if ``b`` is an integer of at most 0, unless the sum ends before.
 
     >>> tanx.scipy.special.hyp1f1(1.0, 2.0, jnp.array([-1.0, 0.0, 1.0]))
     Array([0.63212055, 1.        , 1.7182819 ], dtype=float32)
@@ -154,7 +154,7 @@ def _kummer_far(a, b, x):
 def hyp2f1(a, b, c, x):
     """Gauss' hypergeometric function ₂F₁, the sum of ``(a)_k * (b)_k / (c)_k * x**k / k!``
 
-    Above 1 it is infinite, and where ``c`` is 0 or a negative whole number, unless the sum ends.
+    It is infinite for ``x`` above 1, and if ``c`` is an integer of at most 0, unless the sum ends.
 
     >>> tanx.scipy.special.hyp2f1(1.0, 1.0, 2.0, jnp.array([-1.0, 0.0, 0.5]))  # -log(1 - x) / x
     Array([0.6931472, 1.       , 1.3862944], dtype=float32)
@@ -170,11 +170,11 @@ def _hyp2f1(a, b, c, x):
     inside = (x < 1) & ~_ends(c)
     usual = inside & ~polynomial
     low = jnp.where(usual, 1 - x, 1)
-    # Below -1/2, Pfaff's transformation: of x / (x - 1), between 1/3 and 1.
+    # Below -1/2, Pfaff's transformation to x / (x - 1), which is between 1/3 and 1.
     left = usual & (x < -0.5)
     scale, second = jnp.where(left, low, 1) ** -a, jnp.where(left, c - b, b)
     place = jnp.where(left, x / -low, x)
-    # Euler's transformation, if the series ends then.
+    # Euler's transformation, if its series is finite.
     rest = c - a - second
     euler = usual & ~left & (_ends(c - a) | _ends(c - b))
     scale = scale * jnp.where(euler, low, 1) ** rest
@@ -189,7 +189,7 @@ def _hyp2f1(a, b, c, x):
 
 
 def _gauss(a, b, c, rest, x, usual, ends):
-    """The function at numbers up to 1; ``rest`` is c - a - b. Next to 1, of 1 - x."""
+    """The function for ``x`` up to 1; ``rest`` is c - a - b. Near 1, by a series in 1 - x."""
     near = usual & (x > 0.9) & (jnp.abs(rest - jnp.round(rest)) > 1e-3)
     far = 1 - jnp.where(near, x, 1)
     safe = jnp.where(near, rest, 0.5)

@@ -80,7 +80,7 @@ def _dawsn_jvp(primals, tangents):
 
 @at_least_float32
 def _dawsn_slope(x, out):
-    """1 - 2x dawsn(x); far away, where that cancels, by its own series."""
+    """1 - 2x dawsn(x); for large ``x``, where that cancels, by a series."""
     size = jnp.abs(x)
     inverse = 1 / jnp.square(jnp.maximum(size, 5))
     near = 1 - 2 * jnp.where(size < 5, x, 0) * out
@@ -91,7 +91,7 @@ def _dawsn_slope(x, out):
 
 
 def exp1(x):
-    """The exponential integral E₁, the integral of ``exp(-t) / t`` from ``x`` on.
+    """The exponential integral E₁, the integral of ``exp(-t) / t`` from ``x`` to ``inf``.
 
     >>> tanx.scipy.special.exp1(jnp.array([0.0, 1.0, 10.0]))
     Array([          inf, 2.1938391e-01, 4.1569683e-06], dtype=float32)
@@ -134,7 +134,7 @@ def _expi(x):
     first, rest = of_dtype(EI_ZERO, x)
     inner = jnp.clip(x, 0, 4)
     near = _from_zero(inner, first, rest) + ((inner - first) - rest) * piecewise(EI_NEAR, inner)
-    # The power of e overflows before the function does.
+    # exp(x) overflows before the function does.
     outer = jnp.clip(x, 4, 800)
     scaled = jnp.where(outer < 24, piecewise(EI, jnp.minimum(outer, 24)),
                        piecewise(EI_FAR, 1 / jnp.maximum(outer, 24)))
@@ -147,7 +147,7 @@ _expi.defjvps(lambda dx, out, x: dx * jnp.exp(x) / x)
 
 
 def _from_zero(x, first: float, rest: float):
-    """log(x / (first + rest)), exact to rounding also where that is close to 0."""
+    """log(x / (first + rest)), exact to rounding also where it is close to 0."""
     zero = first + rest
     away = (x - first) - rest
     close = jnp.abs(away) < 0.5 * zero
@@ -156,10 +156,10 @@ def _from_zero(x, first: float, rest: float):
 
 
 def expn(n, x):
-    """The exponential integral of order ``n``: that of ``exp(-x * t) / t**n`` from 1 on.
+    """The exponential integral of order ``n``: of ``exp(-x * t) / t**n`` from 1 to ``inf``.
 
     Args:
-      n: Whole numbers, at least 0; fractions are dropped.
+      n: Integers, at least 0; fractions are dropped.
       x: Real numbers, at least 0.
 
     >>> tanx.scipy.special.expn(2, jnp.array([0.0, 1.0, 10.0]))
@@ -169,7 +169,7 @@ def expn(n, x):
     return _expn(n, x)
 
 
-# The greatest x of the series, the number of its terms, and of those of the fraction.
+# The greatest x for the series, the number of its terms, and the depth of the fraction.
 _EXPN = {32: (1.5, 15, 16), 64: (1.25, 20, 75)}
 
 
@@ -196,7 +196,7 @@ def _expn_to(limit: float, terms: int, depth: int):
 
 
 def _expn_series(n, x, terms: int):
-    """The power series, of which one term has a logarithm."""
+    """The power series; one of its terms has a logarithm."""
     total, logarithmic, power = jnp.zeros_like(x), jnp.zeros_like(x), jnp.ones_like(x)
     for m in range(terms):
         own = n == m + 1
@@ -221,7 +221,7 @@ def _expn_jvp(primals, tangents):
 def sici(x):
     """The sine integral and the cosine integral.
 
-    Those of ``sin(t) / t`` from 0 to ``x``, and of ``cos(t) / t`` from ``inf`` to ``abs(x)``.
+    The integrals of ``sin(t) / t`` from 0 to ``x``, and ``cos(t) / t`` from ``inf`` to ``abs(x)``.
 
     >>> tanx.scipy.special.sici(jnp.array([0.0, 1.0]))
     (Array([0.        , 0.94608307], dtype=float32), Array([     -inf, 0.3374039], dtype=float32))
@@ -297,10 +297,10 @@ def _fresnel(x):
 
 
 def _quarter_turns(x):
-    """sin and cos of πx² / 2, by the square less the nearest multiple of 4."""
+    """sin and cos of πx² / 2, from x² minus the nearest multiple of 4."""
     whole, rest = split_square(x)
     turns = (whole - 4 * jnp.round(0.25 * whole)) + rest
-    # Next to a multiple of a right angle, that angle is taken out.
+    # The nearest multiple of a right angle is subtracted.
     quarter = jnp.round(turns)
     angle = (math.pi / 2) * (((whole - 4 * jnp.round(0.25 * whole)) - quarter) + rest)
     sine, cosine = jnp.sin(angle), jnp.cos(angle)
@@ -335,8 +335,8 @@ def spence(x):
 @custom_jvp
 @library_jit(name="spence")
 def _spence(x):
-    # From 1/2 to 2 a polynomial of the logarithm. Below, the values at x and 1 - x add up to
-    # π²/6 - log(x) log(1 - x); above, those at x and 1/x to -log(x)² / 2.
+    # From 1/2 to 2 a polynomial in the logarithm. Below, the values at x and 1 - x add up to
+    # π²/6 - log(x) log(1 - x); above, the values at x and 1/x add up to -log(x)² / 2.
     above = x > 2
     y = jnp.where(above, 1 / x, x)
     below = y < 0.5

@@ -1,4 +1,4 @@
-"""The logistic function and its inverse; logarithms of sums, and rows that add up to 1."""
+"""The logistic function and its inverse; softmax and its logarithm."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def logit(x):
 def _logit(x):
     if x.dtype.kind == "c":
         return jnp.log(x) - jnp.log1p(-x)
-    # Around 1/2 the odds are close to 1, and 2x - 1, what they exceed it by times 1 - x, is exact.
+    # Around 1/2 the odds are close to 1, and (odds - 1) * (1 - x) = 2x - 1 is exact.
     near = (x > 0.25) & (x < 0.75)
     quotient = jnp.where(near, 2 * x - 1, x) / (1 - x)
     odds = jnp.where(near, 1 + quotient, quotient)
-    # One logarithm for both: what rounding takes from the odds is a factor of a small logarithm.
+    # One logarithm for both cases: the rounding error of the odds becomes a correction factor.
     over = odds - 1
     factor = jnp.where(near & (over != 0), quotient / jnp.where(over == 0, 1, over), 1)
     return jnp.where(over == 0, quotient, factor * jnp.log(odds))

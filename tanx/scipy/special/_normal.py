@@ -29,7 +29,7 @@ def _power(x):
     """``exp(-x**2 / 2)``, to rounding."""
     whole, rest = split_square(x)
     power, small = jnp.exp(-0.5 * whole), -0.5 * rest
-    # Up to 40, the rest of a square is below 0.8 in float32, but the power is 0 from 0.05 on.
+    # Up to x = 40, the low part of the square is below 0.8 in float32; the power is 0 from 0.05 on.
     return power + power * (small * lax.polynomial(small, [1, 1 / 2, 1 / 6, 1 / 24]))
 
 
@@ -77,8 +77,7 @@ _ndtr.defjvps(lambda dx, out, x: dx * normal_density(x))
 def log_ndtr(x, series_order: int = 3):
     """The logarithm of :func:`ndtr`, exact to rounding also where that is close to 0 or to 1.
 
-    ``series_order`` is JAX's, for a series that is not used here: it is checked, and changes
-    nothing.
+    ``series_order`` is JAX's, for a series that is not used here: it is checked, but has no effect.
 
     >>> tanx.scipy.special.log_ndtr(jnp.array([-100.0, 0.0, 10.0]))
     Array([-5.0055244e+03, -6.9314718e-01, -7.6198536e-24], dtype=float32)
@@ -96,10 +95,10 @@ def log_ndtr(x, series_order: int = 3):
 @custom_jvp
 @library_jit(name="log_ndtr")
 def _log_ndtr(x):
-    # The tail is density * factor: on the left the logarithm of that is taken by parts, and on the
-    # right it is that of 1 - tail. One logarithm for all.
+    # The tail is density * factor. On the left the result is the sum of both logarithms, on the
+    # right the logarithm of 1 - tail. One logarithm serves both.
     low, size = x < 0, jnp.abs(x)
-    near, far = size < 1, jnp.minimum(size, 1e30)  # the factor of infinity would be inf / inf
+    near, far = size < 1, jnp.minimum(size, 1e30)  # at infinity the factor would be inf / inf
     factor = 0.5 * erfcx_of_positive(far * _ROOT_HALF)
     # Subnormal numbers are slow: none is made where the result is 0.
     limit = 38.6 if x.dtype == np.float64 else 14.2
@@ -107,7 +106,7 @@ def _log_ndtr(x):
     tail = jnp.where(near, _near(jnp.where(near, -size, 0)), tail)
     share = jnp.where(low, jnp.where(near, tail, factor), 1 - tail)
     logarithm = jnp.log(share)
-    # What rounding takes from 1 - tail is a factor of a small logarithm.
+    # The rounding error of 1 - tail becomes a correction factor.
     over = 1 - share
     right = jnp.where(over == 0, -tail, logarithm * (tail / jnp.where(over == 0, 1, over)))
     return jnp.where(low, logarithm - jnp.where(near, 0, 0.5 * x * x), right)
@@ -121,7 +120,7 @@ def _log_ndtr_jvp(primals, tangents):
 
 
 def ndtri(p):
-    """The number below which a standard normal number is with the probability ``p``.
+    """The inverse of :func:`ndtr`: the standard normal quantile for the probability ``p``.
 
     >>> tanx.scipy.special.ndtri(jnp.array([0.025, 0.5, 0.84134475]))
     Array([-1.9599639,  0.       ,  1.0000001], dtype=float32)

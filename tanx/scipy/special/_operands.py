@@ -19,7 +19,7 @@ __all__ = ["at_least_float32", "constant", "in_float64", "inexact_operands", "pr
 def inexact_operands(function: str, *args, weak: bool = True):
     """Operands as floating point or complex numbers of one dtype, a tuple if there are several.
 
-    With ``weak=False`` Python numbers count as arrays.
+    With ``weak=False`` Python numbers are strongly typed, like arrays.
     """
     name = f"scipy.special.{function}"
     check_arraylike(name, *args)
@@ -36,7 +36,7 @@ def real_operands(function: str, *args, weak: bool = True):
 
 
 def refuse_complex(function: str, *args) -> None:
-    """Raise ``ValueError`` if there is a complex number among the operands."""
+    """Raise ``ValueError`` if an operand is complex."""
     check_arraylike(f"scipy.special.{function}", *args)
     if any(dtypes.issubdtype(typeof(x).dtype, np.complexfloating) for x in args):
         raise ValueError(explain(
@@ -71,7 +71,7 @@ def at_least_float32(compute: Callable) -> Callable:
 def in_float64(compute: Callable | None = None, *, rough: bool = False) -> Callable:
     """Compute all floats in float64, whether 64-bit types are enabled or not, and round.
 
-    For formulas that lose digits on the way: float32 is exact to rounding then. With ``rough``, the
+    For formulas that lose digits: float32 results are then exact to rounding. With ``rough``, the
     function has a parameter of that name, which says whether results are rounded to float32.
     """
     if compute is None:

@@ -20,10 +20,10 @@ def sph_harm_y(n, m, theta, phi, diff_n=None, n_max=None):
     """The spherical harmonics of degree ``n`` and order ``m``, as complex numbers.
 
     Args:
-      n: The degrees, integers from 0 on.
-      m: The orders, integers from ``-n`` to ``n``; the value is 0 beyond.
+      n: The degrees, integers of at least 0.
+      m: The orders, integers from ``-n`` to ``n``; the value is 0 for others.
       theta: The angle from the pole, from 0 to π.
-      phi: The angle around it, from 0 to 2π.
+      phi: The angle around the pole, from 0 to 2π.
       diff_n: Not supported: derivatives come from ``tanx.grad``.
       n_max: The greatest degree, required if ``n`` is traced; larger degrees count as that.
 
@@ -34,7 +34,7 @@ def sph_harm_y(n, m, theta, phi, diff_n=None, n_max=None):
     if diff_n is not None:
         raise NotImplementedError(explain(
             "tanx.scipy.special.sph_harm_y", "diff_n is not supported.", f"diff_n: {diff_n!r}",
-            hint="tanx.grad and tanx.jacfwd have derivatives by the angles."))
+            hint="tanx.grad and tanx.jacfwd compute derivatives by the angles."))
     n, m, theta, phi = map(jnp.asarray, (n, m, theta, phi))
     for name, x in (("n", n), ("m", m)):
         if not dtypes.issubdtype(x.dtype, np.integer):
@@ -55,7 +55,7 @@ def _harmonics(n, m, theta, phi, *, n_max):
         return _legendre(n, order, jnp.cos(theta), jnp.sin(theta), n_max)
 
     size = in_float64(legendre)(theta)
-    # Negative orders have the sign of (-1)^m and the other direction.
+    # Negative orders have the sign (-1)^m and the opposite direction.
     size = jnp.where((m < 0) & (order % 2 == 1), -size, size)
     angle = m.astype(phi.dtype) * phi
     wide = size.astype(np.float32) if size.dtype.itemsize < 4 else size
@@ -64,7 +64,7 @@ def _harmonics(n, m, theta, phi, *, n_max):
 
 
 def _legendre(n, order, cosine, sine, n_max):
-    """The normalised Legendre functions: along the diagonal to the order, then up to the degree."""
+    """The normalised Legendre functions: by recurrence in the order, then in the degree."""
     square = (order * order).astype(cosine.dtype)
     value = jnp.full_like(cosine, math.sqrt(0.25 / math.pi))
     before = jnp.zeros_like(cosine)

@@ -16,13 +16,13 @@ from ._operands import real_operands
 
 __all__ = ["owens_t"]
 
-# Points of Gauss and Legendre on half an interval, for float32 and float64: where h * a is greater
-# than the limit, the integral has reached its end.
+# Numbers of Gauss-Legendre points on half an interval, for float32 and float64, and the limit of
+# h * a beyond which the integrand is 0.
 _POINTS = {32: (10, 5.5), 64: (20, 8.6)}
 
 
 def owens_t(h, a):
-    """Owen's T: the probability that X is above ``h`` and Y from 0 to ``a * X``, both normal.
+    """Owen's T: the probability of X > ``h`` and 0 < Y < ``a * X`` for standard normal X and Y.
 
     That is the integral of ``exp(-h**2 * (1 + t**2) / 2) / (1 + t**2)`` from 0 to ``a``, over 2π.
 
@@ -46,7 +46,7 @@ def _owens_t(h, a):
     t = _up_to_one(jnp.where(above, product, h), jnp.where(above, 1 / slope, slope))
     own = normal_tail(h)
     other = normal_tail(jnp.where(above, product, 0))
-    # Both as tails where h is large, and as distances from 1/2 where it is small.
+    # Products of tails if h is large, and of distances from 1/2 if it is small.
     small = lax.erf(h * math.sqrt(0.5)) * lax.erf(product * math.sqrt(0.5))
     joint = jnp.where(h < 0.7, 0.25 - 0.25 * small, 0.5 * (own + other) - own * other)
     value = jnp.where(above, joint - t, t)

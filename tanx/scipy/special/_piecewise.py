@@ -1,4 +1,4 @@
-"""Polynomials of the tables in ``_tables.py``, at numbers of an interval or of a half-line."""
+"""Evaluation of the polynomials in ``_tables.py``, on an interval or a half-line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def of_dtype(table: dict, x):
 
 
 def piecewise(table: dict, x):
-    """The polynomials of several intervals, each at the numbers of its own."""
+    """The polynomials of several intervals, each evaluated at the numbers of its interval."""
     out = None
     for low, high, coefficients in of_dtype(table, x):
         t = (x - constant(x, (low + high) / 2)) * constant(x, 2 / (high - low))
@@ -26,7 +26,7 @@ def piecewise(table: dict, x):
 
 
 def beyond(table: dict, x, middle: float, low: float = 0.0):
-    """A polynomial of the half-line from ``low`` on."""
+    """A polynomial on the half-line from ``low`` on."""
     t = (x - constant(x, middle)) / (x + constant(x, middle - 2 * low))
     return lax.polynomial(t, of_dtype(table, x))
 
@@ -34,7 +34,7 @@ def beyond(table: dict, x, middle: float, low: float = 0.0):
 def split_square(x):
     """``x**2`` as the sum of two numbers, the first without rounding, the second much smaller.
 
-    Powers of e of a rounded square would be off by as many units as the square is large.
+    The exponential of a rounded square would have an error of ``x**2`` units in the last place.
     """
     bits: np.dtype
     if x.dtype == np.float64:

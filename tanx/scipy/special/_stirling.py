@@ -1,4 +1,4 @@
-"""The gamma function by its pieces, in float64, for the functions that use it."""
+"""The gamma function in pieces, in float64, for the functions that use it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
 def sine_of_turns(x):
-    """sin(πx), exact to rounding also next to whole numbers."""
+    """sin(πx), exact to rounding also near integers."""
     nearest = jnp.round(x)
     turn = jnp.where(jnp.round(0.5 * nearest) * 2 == nearest, math.pi, -math.pi)
     return jnp.sin(turn * (x - nearest))
 
 
 def gamma_by_steps(x):
-    """The gamma function from -0.5 to 10, by its value between 2 and 3."""
+    """The gamma function from -0.5 to 10, by recurrence to its value between 2 and 3."""
     below = [x < k for k in range(3)]
     base, product, divisor = x, jnp.ones_like(x), jnp.ones_like(x)
     for k in reversed(range(3)):
@@ -39,9 +39,9 @@ def gamma_by_steps(x):
 
 
 def stirling(x, rough: bool = False):
-    """The gamma function from 10 on, as the product of two numbers that overflow later.
+    """The gamma function from 10 on, as the product of two numbers, which overflow later.
 
-    Rough powers are off by some 1e-13, and take a seventh of the time of exact ones.
+    Rough powers have an error of about 1e-13, and take a seventh of the time of exact ones.
     """
     half = jnp.exp((0.5 * x - 0.25) * jnp.log(x)) if rough else x ** (0.5 * x - 0.25)
     return half, half * jnp.exp(-x) * (math.sqrt(2 * math.pi) * piecewise(STIRLING, 1 / x))
@@ -65,7 +65,7 @@ def gamma_of_real(x, rough: bool = False):
 def gamma_ratio(x, step):
     """gamma(x + step) / gamma(x), away from poles."""
     total = x + step
-    # What rounding takes from the sum, times the logarithmic derivative, roughly.
+    # The rounding error of the sum, times the logarithmic derivative, roughly.
     lost = jnp.where(jnp.abs(x) > jnp.abs(step), step - (total - x), x - (total - step))
     slope = jnp.where(total > 2, jnp.log(jnp.maximum(total, 2)) - 0.5 / jnp.maximum(total, 2), 0)
     usual = (jnp.abs(x) < 150) & (jnp.abs(total) < 150)
@@ -77,7 +77,7 @@ def gamma_ratio(x, step):
     change = jnp.where(great, step, 0)
     far = jnp.exp((start - 0.5) * jnp.log1p(change / start) + change * (jnp.log(end) - 1)
                   + (stirling_rest(end) - stirling_rest(start)))
-    # What is neither is rare, and computed only if there is some.
+    # Other numbers are rare, and computed only if there are some.
     other = lax.cond(jnp.all(usual | great), lambda x, total: jnp.zeros_like(x),
                      _ratio_by_logarithms, x, total)
     return jnp.where(usual, near, jnp.where(great, far, other))
@@ -104,15 +104,15 @@ def stirling_rest(x):
 
 
 def early_rest(inverse):
-    """:func:`stirling_rest` of a number from 3 on, given as its inverse, to ten digits."""
+    """:func:`stirling_rest` of a number of at least 3, given as its inverse, to ten digits."""
     return inverse * piecewise(STIRLING_EARLY, inverse * inverse)
 
 
 def _rough_ratio_of_positive(x, step):
     """gamma(x + step) / gamma(x) to ten digits, for ``x > 0`` and ``x + step > 0``.
 
-    Three steps of the recurrence lead to where Stirling's formula holds, whose large parts cancel
-    in symbols: there is one formula for all numbers.
+    Three steps of the recurrence lead to the range of Stirling's formula, whose large parts cancel
+    algebraically: one formula for all numbers.
     """
     total = x + step
     start, end = x + 3, total + 3
@@ -127,7 +127,8 @@ def rough_ratio(x, step):
     """gamma(x + step) / gamma(x) to ten digits, away from poles."""
     total = x + step
     left, ends_left = x < 0, total < 0
-    # On the left gamma(x) is π / sin(πx) / gamma(1 - x). With both there, it is a ratio again.
+    # On the left gamma(x) is π / sin(πx) / gamma(1 - x). With both on the left, it is a ratio
+    # again.
     ratio = _rough_ratio_of_positive(jnp.where(left & ends_left, 1 - total, x), step)
     sine, end_sine = sine_of_turns(jnp.where(left, x, 0.5)), sine_of_turns(
         jnp.where(ends_left, total, 0.5))

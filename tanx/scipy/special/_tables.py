@@ -1,7 +1,7 @@
 """Polynomials behind the special functions; written by ``python -m tests.scipy.fit``.
 
-Each has its degree chosen for float32 and for float64, and the constant term first. Its variable is
-``t`` from -1 to 1, which ``_piecewise.py`` makes of a number.
+Each has a degree for float32 and one for float64; the constant term is first. The variable ``t`` is
+from -1 to 1; ``_piecewise.py`` maps numbers to it.
 """
 
 

@@ -23,14 +23,14 @@ def log_beta(a, b):
     return lax.lgamma(a) + lax.lgamma(b) - lax.lgamma(a + b)
 
 
-# Of the expansion in odd powers of 1 / z, highest first.
+# Coefficients of the expansion in odd powers of 1 / z, highest first.
 _HALF_STEP = (691 / 180224, -31 / 18432, 17 / 14336, -1 / 640, 1 / 192, -1 / 8)
 
 
 def log_half_step(z):
     """``log(gamma(z + 1/2) / gamma(z)) - log(z) / 2``, which tends to 0.
 
-    Large ``z`` have a series, as a difference of logarithms of gamma functions has no digits left.
+    For large ``z`` by a series: the difference of logarithms of gamma functions would cancel.
     """
     far = z > (12 if z.dtype.itemsize > 4 else 4)
     inverse = 1 / jnp.where(far, z, 16)

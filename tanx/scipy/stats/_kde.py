@@ -26,12 +26,12 @@ _NAME = "tanx.scipy.stats.gaussian_kde"
 class gaussian_kde:
     """A density estimated from samples: the mean of normal densities around them.
 
-    ``dataset`` is a vector of samples, or a matrix with one sample a column. Samples count as much
-    as ``weights`` say. The covariance of the normal distributions is that of the data times the
-    square of a factor, which is ``bw_method`` if that is a number; ``"scott"``, what None means,
-    and ``"silverman"`` are rules that choose it by the number of samples and their dimension; a
-    function is given the estimate and returns it. An estimate is a pytree: it can be made, used and
-    differentiated by its data within any transformation.
+    ``dataset`` is a vector of samples, or a matrix with one sample per column. Samples are weighted
+    by ``weights``. The covariance of the normal distributions is that of the data times the square
+    of a factor: ``bw_method`` if that is a number; ``"scott"`` (the default) and ``"silverman"``
+    are rules that choose it by the number of samples and their dimension; a function of the
+    estimate returns it. An estimate is a pytree: it can be made, used and differentiated by its
+    data under any transformation.
 
     >>> kde = tanx.scipy.stats.gaussian_kde(jnp.array([-1., 0., 2.]))
     >>> kde(jnp.array([0., 5.]))
@@ -62,7 +62,7 @@ class gaussian_kde:
         self._set(self.neff, dataset, weights, covariance, jnp.linalg.inv(covariance))
 
     def _set(self, *leaves) -> None:
-        """Give the attributes their values, which users cannot change."""
+        """Set the attributes, which users cannot change."""
         for name, value in zip(("neff", "dataset", "weights", "covariance", "inv_cov"), leaves):
             object.__setattr__(self, name, value)
 
@@ -73,12 +73,12 @@ class gaussian_kde:
         return f"gaussian_kde(d={self.d}, n={self.n}, covariance={self.covariance})"
 
     def tree_flatten(self):
-        """The arrays of the estimate, and nothing besides."""
+        """The arrays of the estimate, without auxiliary data."""
         return (self.neff, self.dataset, self.weights, self.covariance, self.inv_cov), None
 
     @classmethod
     def tree_unflatten(cls, aux_data, children):
-        """The estimate of :meth:`tree_flatten`'s arrays."""
+        """The estimate from the arrays of :meth:`tree_flatten`."""
         del aux_data
         estimate = object.__new__(cls)
         estimate._set(*children)
@@ -95,7 +95,7 @@ class gaussian_kde:
         return self.dataset.shape[1]
 
     def evaluate(self, points):
-        """The density at ``points``, a vector of numbers or a matrix with one point a column."""
+        """The density at ``points``, a vector of numbers or a matrix with one point per column."""
         return jnp.exp(self.logpdf(points))
 
     __call__ = pdf = evaluate
@@ -119,7 +119,7 @@ class gaussian_kde:
         return jnp.exp(_log_density(mean[:, None], dataset, jnp.log(weights), root))[0]
 
     def integrate_box_1d(self, low, high):
-        """The probability of numbers from ``low`` to ``high``, where samples are numbers."""
+        """The probability of numbers from ``low`` to ``high``, if samples are numbers."""
         if self.d != 1:
             raise ValueError(explain(f"{_NAME}.integrate_box_1d", "samples must be numbers.",
                                      f"d: {self.d}"))
@@ -141,8 +141,8 @@ class gaussian_kde:
         return (at * small.weights).sum()
 
     def resample(self, key, shape=()):
-        """New samples, drawn from the estimate: a shape of them behind the dimension of each."""
-        from ... import random  # late: half of what it takes to import tanx.scipy.stats
+        """New samples from the estimate; ``shape`` follows the dimension of a sample."""
+        from ... import random  # late: half of the import time of tanx.scipy.stats
 
         pick_key, noise_key = random.split(key)
         picked = random.choice(pick_key, self.n, shape=shape, p=self.weights)
@@ -151,7 +151,7 @@ class gaussian_kde:
         return self.dataset[:, picked] + jnp.moveaxis(noise, -1, 0)
 
     def integrate_box(self, low_bounds, high_bounds, maxpts=None):
-        """Not implemented but for numbers, which :meth:`integrate_box_1d` takes."""
+        """Not implemented; for samples that are numbers, use :meth:`integrate_box_1d`."""
         raise NotImplementedError(explain(
             f"{_NAME}.integrate_box", "integrals over boxes are implemented for numbers only.",
             hint="integrate_box_1d takes them."))
@@ -163,7 +163,7 @@ class gaussian_kde:
             hint="make another one: gaussian_kde(dataset, bw_method)."))
 
     def _points(self, function: str, points):
-        """Points as columns; one that has the dimension of a sample may be a vector."""
+        """Points as columns; a single point may be a vector."""
         points = jnp.atleast_2d(_array(f"{_NAME}.{function}", points))
         if points.ndim == 2 and points.shape[0] == 1 and points.shape[1] == self.d != 1:
             points = points.T
@@ -196,7 +196,7 @@ def _normalised(dataset, weights):
 
 
 def _factor(estimate: gaussian_kde, bw_method):
-    """The factor of the deviations of the data."""
+    """The factor by which the deviations of the data are multiplied."""
     neff, d = estimate.neff, estimate.d
     if bw_method is None or isinstance(bw_method, str) and bw_method == "scott":
         return neff ** (-1 / (d + 4))
@@ -218,9 +218,9 @@ def _like(*arrays) -> list:
 
 @library_jit(name="gaussian_kde")
 def _log_density(points, dataset, log_weights, root):
-    """The logarithm of a sum of normal densities around columns of ``dataset``, at columns.
+    """The logarithm of a sum of normal densities around columns of ``dataset``, at ``points``.
 
-    ``root`` is the Cholesky factor of their covariance; divided by it, distances are plain ones.
+    ``root`` is the Cholesky factor of their covariance; divided by it, distances are Euclidean.
     """
     points, dataset = (triangular_solve(root, x, left_side=True, lower=True)
                        for x in (points, dataset))

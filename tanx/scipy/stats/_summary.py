@@ -24,7 +24,7 @@ class ModeResult(NamedTuple):
 
 
 def _check_policy(function: str, policy) -> None:
-    """NaN can be passed on only: nothing that is computed may depend on whether there is any."""
+    """Raise unless NaN is propagated: what is computed cannot depend on values."""
     if policy not in ("propagate", "omit", "raise"):
         raise ValueError(explain(f"tanx.scipy.stats.{function}",
                                  "nan_policy must be 'propagate', 'omit' or 'raise'.",
@@ -32,11 +32,11 @@ def _check_policy(function: str, policy) -> None:
     if policy != "propagate":
         raise NotImplementedError(explain(
             f"tanx.scipy.stats.{function}", "NaN is treated like other values.",
-            f"nan_policy: {policy!r}", hint="look for NaN with tanx.numpy.isnan before."))
+            f"nan_policy: {policy!r}", hint="look for NaN with tanx.numpy.isnan first."))
 
 
 def _along(function: str, a, axis) -> tuple[Any, int | None]:
-    """The array with the axis in question last, and which it was; None for all of them."""
+    """The array with ``axis`` last, and the number of that axis; None for all axes."""
     a = as_operand(function, a)
     if axis is None or not a.ndim:
         return a.reshape(-1), None
@@ -73,7 +73,7 @@ def mode(a, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool 
 
 @library_jit(name="mode")
 def _most_frequent(x):
-    """The value with the longest run in sorted order; of runs that are equally long the first."""
+    """The value with the longest run in sorted order; of equally long runs, the first."""
     x = jnp.sort(x, axis=-1)
     last = x.ndim - 1
     starts = _runs(x)
@@ -85,7 +85,7 @@ def _most_frequent(x):
 
 
 def _runs(x):
-    """Where in sorted numbers another one begins; all NaN are one number."""
+    """Where a new value begins in sorted numbers; all NaN count as one value."""
     before, after = x[..., :-1], x[..., 1:]
     differ = before != after
     if dtypes.issubdtype(x.dtype, np.inexact):
@@ -102,10 +102,10 @@ def rankdata(a, method: str = "average", *, axis: int | None = None,
              nan_policy: str = "propagate"):
     """The ranks of elements along ``axis``, from 1 up; without ``axis``, of all in one vector.
 
-    ``method`` says what rank equal elements have: the ``"average"`` of those that they would have
-    one after the other, the ``"min"`` or the ``"max"`` of them; ``"dense"`` counts different values
-    only, and ``"ordinal"`` goes by the order of elements. Where there is NaN, all ranks are NaN;
-    ``nan_policy`` other than ``"propagate"`` is not implemented.
+    ``method`` gives the rank of equal elements: the ``"average"``, ``"min"`` or ``"max"`` of the
+    ranks that they occupy; ``"dense"`` counts different values only, and ``"ordinal"`` ranks them
+    by position. If an element is NaN, all ranks are NaN; ``nan_policy`` other than ``"propagate"``
+    is not implemented.
 
     >>> tanx.scipy.stats.rankdata(jnp.array([0, 2, 3, 2]))
     Array([1. , 2.5, 4. , 2.5], dtype=float32)
@@ -153,8 +153,8 @@ def sem(a, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *
         keepdims: bool = False):
     """The standard error of the mean along ``axis``: the deviation over the root of the number.
 
-    The sum of squares is divided by the number of elements less ``ddof``. With
-    ``nan_policy="omit"`` elements that are NaN are left out.
+    The sum of squares is divided by the number of elements minus ``ddof``. With
+    ``nan_policy="omit"``, NaN elements are ignored.
 
     >>> tanx.scipy.stats.sem(jnp.array([1., 2., 3., 4., 5.]))
     Array(0.70710677, dtype=float32)

@@ -17,7 +17,7 @@ __all__ = ["log1p_square", "log_share", "operands", "probability", "standard",
 def operands(function: str, *args) -> tuple:
     """Arguments as arrays of one inexact dtype whose shapes broadcast together.
 
-    The type is weak only where all of them are numbers.
+    The type is weak only if all of them are Python numbers.
     """
     check_arraylike(function, *args)
     dtype, weak = dtypes.result_type(*args, return_weak_type_flag=True)
@@ -27,15 +27,15 @@ def operands(function: str, *args) -> tuple:
 
 
 def standard(function: str, x, loc, scale):
-    """``x`` as the distribution without location and scale has it."""
+    """``(x - loc) / scale``: the value for the standard distribution."""
     x, loc, scale = operands(function, x, loc, scale)
     return (x - loc) / scale
 
 
 def times_log(n, y):
-    """``n * log(y)``; at the border of a support, where both may be 0, it is 0 and so is its slope.
+    """``n * log(y)``; at the border of a support, where both may be 0, it is 0 with slope 0.
 
-    Elsewhere it has the derivative ``log(y)`` by ``n``, also where ``n`` is 0.
+    Elsewhere its derivative by ``n`` is ``log(y)``, also where ``n`` is 0.
     """
     return n * jnp.log(jnp.where((n == 0) & (y == 0), 1, y))
 
@@ -46,9 +46,9 @@ def times_log1p(n, y):
 
 
 def log1p_square(y):
-    """``log(1 + y**2)``, also where the square is beyond the largest number.
+    """``log(1 + y**2)``, also where the square overflows.
 
-    There ``y`` is divided by a power of two, and the 1, which makes no difference, left out.
+    There ``y`` is divided by a power of two, and the 1, which is negligible, is omitted.
     """
     half = dtypes.finfo(y.dtype).maxexp // 2
     far = jnp.abs(y) > 2.0 ** (half - 1)
@@ -58,7 +58,7 @@ def log1p_square(y):
 
 
 def log_share(p, rest):
-    """``log(p)`` of a probability and of the rest to 1: by the rest, where that is smaller."""
+    """``log(p)`` of a probability ``p = 1 - rest``: from ``rest``, if that is smaller."""
     most = p > 0.5
     return jnp.where(most, jnp.log1p(0 - jnp.where(most, rest, 0)), jnp.log(jnp.where(most, 1, p)))
 

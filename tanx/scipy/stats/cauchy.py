@@ -107,10 +107,10 @@ _ARC = {4: (0.3183098802201046, -0.10610155244638653, 0.06357947879116933, -0.04
 
 @custom_jvp
 def _beyond(y):
-    """The angle whose cotangent is ``y``, as a share of half a turn: exact for small ones.
+    """The angle whose cotangent is ``y``, as a share of half a turn; accurate for small shares.
 
-    By arctan it would take two divisions, and a fifth longer (a million values of float32 on one
-    core with AVX-512).
+    With arctan it would need two divisions, and a fifth more time (a million values of float32 on
+    one core with AVX-512).
     """
     size = jnp.abs(y)
     middle, great = size > tan(pi / 8), size > tan(3 * pi / 8)
@@ -128,9 +128,9 @@ def _beyond_jvp(primals, tangents):
 
 
 def _log_beyond(y):
-    """The logarithm of :func:`_beyond`: one for both sides, as two take twice the time.
+    """The logarithm of :func:`_beyond`: one for both sides, because two take twice the time.
 
-    Where the share is close to 1, what is lost in the difference of 1 and the rest is put back.
+    If the share is close to 1, the rounding error of 1 - rest is added back.
     """
     rest, low = _beyond(jnp.abs(y)), y < 0
     share = jnp.where(low, 1 - rest, rest)

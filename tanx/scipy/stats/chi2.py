@@ -14,7 +14,7 @@ __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 
 
 def _of_gamma(name: str, x, df, loc, scale):
-    """The function of the gamma distribution of that name."""
+    """The function of this name of the gamma distribution."""
     x, df, loc, scale = operands(f"chi2.{name}", x, df, loc, scale)
     return getattr(gamma, name)(x, df / 2, loc, 2 * scale)
 

@@ -32,10 +32,10 @@ def logpdf(x, alpha):
 
 @library_jit
 def pdf(x, alpha):
-    """The density at ``x``, whose first axis holds shares; the last share may be left out.
+    """The density at ``x``, whose first axis holds shares; the last share may be omitted.
 
-    ``alpha`` is a vector of one number for each share. Where shares do not add up to 1, within
-    1e-6, or one is negative, the density is 0.
+    ``alpha`` is a vector of one number for each share. If shares do not add up to 1, within 1e-6,
+    or one is negative, the density is 0.
 
     >>> tanx.scipy.stats.dirichlet.pdf(jnp.array([0.25, 0.25]), jnp.array([1., 2., 3.]))
     Array(3.7500005, dtype=float32)
@@ -44,14 +44,14 @@ def pdf(x, alpha):
 
 
 def _operands(x, alpha) -> tuple:
-    """Both in one inexact dtype; errors where their shapes do not belong together."""
+    """Both in one inexact dtype; raises if their shapes do not match."""
     check_arraylike("dirichlet.logpdf", x, alpha)
     dtype = dtypes.to_inexact_dtype(dtypes.result_type(x, alpha))
     x, alpha = jnp.asarray(x, dtype), jnp.asarray(alpha, dtype)
     if alpha.ndim != 1 or not x.ndim or x.shape[0] not in (alpha.shape[0], alpha.shape[0] - 1):
         raise ValueError(explain(
             "tanx.scipy.stats.dirichlet.logpdf",
-            "alpha must be a vector, and x as long as it or one shorter along its first axis.",
+            "alpha must be a vector; the first axis of x has its length, or one less.",
             f"x:     {typeof(x)}", f"alpha: {typeof(alpha)}"))
     return x, alpha
 

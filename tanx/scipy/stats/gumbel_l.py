@@ -1,6 +1,6 @@
 """tanx.scipy.stats.gumbel_l: Gumbel's distribution of minima, ``sf(x) = exp(-exp(x))``.
 
-It is that of maxima with the opposite sign.
+It is the distribution of maxima with the opposite sign.
 """
 
 from ... import numpy as jnp
@@ -14,7 +14,7 @@ __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 
 def _mirrored(name: str, other: str, x, loc, scale):
-    """The function ``other`` of the distribution of maxima, of the opposite numbers."""
+    """The function ``other`` of the distribution of maxima, at ``-x``."""
     x, loc, scale = operands(f"gumbel_l.{name}", x, loc, scale)
     return getattr(gumbel_r, other)(-x, -loc, scale)
 

@@ -86,7 +86,7 @@ def ppf(p, loc=0, scale=1):
 
 
 def log_of_tail(y):
-    """``log(1 - exp(-exp(y)))``, which comes close to ``y`` where that is small."""
+    """``log(1 - exp(-exp(y)))``, which tends to ``y`` for small ``y``."""
     far = y < -18  # half of exp(y) squared is then below the rounding of y in float64
     rate = jnp.exp(y)
     return jnp.where(far, y - rate / 2, log1mexp(jnp.where(far, 1, rate)))

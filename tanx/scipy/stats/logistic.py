@@ -75,7 +75,7 @@ def isf(x, loc=0, scale=1):
 
 
 def _log_odds(p):
-    """``log(p / (1 - p))``, by one logarithm: of what the odds of the likelier side exceed 1 by."""
+    """``log(p / (1 - p))``, by one ``log1p`` of the odds of the likelier side minus 1."""
     low = p < 0.5
     rest = jnp.where(low, p, 1 - p)
     odds = jnp.log1p((1 - 2 * rest) / rest)

@@ -1,4 +1,4 @@
-"""tanx.scipy.stats.multinomial: how often each of several results came in ``n`` trials."""
+"""tanx.scipy.stats.multinomial: how often each of several results occurred in ``n`` trials."""
 
 import numpy as np
 

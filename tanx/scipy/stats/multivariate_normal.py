@@ -17,8 +17,8 @@ __all__ = ["logpdf", "pdf"]
 def logpdf(x, mean, cov, allow_singular: None = None):
     """The logarithm of :func:`pdf`.
 
-    ``allow_singular`` must be None: the covariance is taken apart by Cholesky, and the density is
-    NaN where that is not positive definite.
+    ``allow_singular`` must be None: the covariance is factorised by Cholesky, and the density is
+    NaN if it is not positive definite.
 
     >>> tanx.scipy.stats.multivariate_normal.logpdf(jnp.ones(2), jnp.zeros(2), jnp.eye(2))
     Array(-2.837877, dtype=float32)
@@ -67,7 +67,7 @@ def _logpdf(x, mean, cov):
 
 
 def _solved(root, y):
-    """The vectors ``y`` divided by triangular matrices: all by one, or each by its own."""
+    """The solutions of triangular systems for vectors ``y``, with one matrix or one for each."""
     if root.ndim == 2:
         rows = triangular_solve(root, y.reshape(-1, y.shape[-1]), lower=True, transpose_a=True)
         return rows.reshape(y.shape)

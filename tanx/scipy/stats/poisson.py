@@ -72,15 +72,15 @@ def entropy(mu, loc=0):
         mu.shape, loc.shape))
 
 
-# Coefficients of the expansion in 1 / mu of what the entropy of a normal variable is too large by,
-# highest power first: Evans and Boersma (1988) have three of them, and the others were found from
-# sums of 120 digits in the same way.
+# The entropy is that of a normal variable minus an expansion in 1 / mu. Its coefficients, highest
+# power first: three are from Evans and Boersma (1988), the others were found in the same way from
+# sums of 120 digits.
 _SERIES = (378351 / 176, 3250433 / 11880, 57281 / 1440, 33953 / 5040, 1375 / 1008, 863 / 2520,
            9 / 80, 19 / 360, 1 / 24, 1 / 12, 0)
 
 
 def _summed(mu, terms: int):
-    """The sum over the first terms of its definition."""
+    """The entropy as the sum of the first terms of its definition."""
     k = np.arange(terms)
     factorials = np.cumsum(np.log(np.maximum(k, 1)))
     log_p = times_log(jnp.asarray(k, mu.dtype), mu[..., None]) - mu[..., None] - jnp.asarray(

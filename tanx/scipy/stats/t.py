@@ -1,7 +1,7 @@
 """tanx.scipy.stats.t: Student's distribution with ``df`` degrees of freedom.
 
-The density is ``(1 + x**2 / df) ** (-(df + 1) / 2)`` divided by its integral; with more and more
-degrees of freedom it becomes that of a normal distribution.
+The density is ``(1 + x**2 / df) ** (-(df + 1) / 2)`` divided by its integral; for many degrees of
+freedom it tends to that of a normal distribution.
 """
 
 from math import log, pi

@@ -1,4 +1,4 @@
-"""tanx.scipy.stats.truncnorm: a normal distribution without what is below ``a`` or above ``b``.
+"""tanx.scipy.stats.truncnorm: a normal distribution restricted to values from ``a`` to ``b``.
 
 Both borders are those of the standard normal distribution, before ``loc`` and ``scale``.
 """
@@ -93,8 +93,8 @@ def sf(x, a, b, loc=0, scale=1):
 def _log_between(a, b):
     """The logarithm of the probability of a normal variable between ``a`` and ``b``.
 
-    What lies above 0 is mirrored, so that a difference of small numbers is one of two tails; what
-    reaches from below 0 to above is all but two tails.
+    An interval above 0 is mirrored, so that the result is the difference of two small tails; an
+    interval around 0 is 1 minus two tails.
     """
     above, middle = a > 0, (a <= 0) & (b >= 0)
     low = jnp.where(middle, -2, jnp.where(above, -b, a))

@@ -1,4 +1,4 @@
-"""tanx.scipy.stats.uniform: numbers from ``loc`` to ``loc + scale``, each as likely as another."""
+"""tanx.scipy.stats.uniform: numbers from ``loc`` to ``loc + scale`` of equal density."""
 
 from ... import numpy as jnp
 from ..._api.jit import library_jit

@@ -28,7 +28,7 @@ def logpdf(x, kappa):
 
 @library_jit
 def pdf(x, kappa):
-    """The density at the angle ``x``, on a circle of which any turn may be meant.
+    """The density at the angle ``x`` on a circle; whole turns make no difference.
 
     >>> tanx.scipy.stats.vonmises.pdf(jnp.array([0., 1., 2.]), 1.)
     Array([0.3417105 , 0.21578148, 0.08291509], dtype=float32)
