@@ -424,7 +424,7 @@ def test_keys_of_different_kinds_have_different_hashes():
 
 def test_aux_data_that_cannot_be_compared():
     one, other = (tree_structure([0, Box(1, mark=np.arange(3))]) for _ in range(2))
-    text = ("tanx.tree_util: the aux data of a node must be comparable: == must give a bool.\n"
+    text = ("tanx.tree_util: the aux data of a node must be comparable: == must be a bool.\n"
             f"  type of the node: {Box}\n"
             "  aux data:         array([0, 1, 2])\n"
             "  Hint: arrays belong among the children.")

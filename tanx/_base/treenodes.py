@@ -189,7 +189,7 @@ class Node:
             raise
         except Exception as error:
             raise ValueError(explain(
-                "tanx.tree_util", "the aux data of a node must be comparable: == must give a bool.",
+                "tanx.tree_util", "the aux data of a node must be comparable: == must be a bool.",
                 f"type of the node: {self.type}", f"aux data:         {shorten(repr(aux), 80)}",
                 hint="arrays belong among the children.")) from error
 

@@ -1,1 +1,1 @@
-"""Higher-order primitives: those whose parameters are functions."""
+"""Higher-order primitives, which take functions as parameters."""

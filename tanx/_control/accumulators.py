@@ -18,14 +18,14 @@ __all__ = ["GradAccum", "NullAccum", "RefAccum", "ValAccum", "backward_logs", "l
 
 
 class GradAccum:
-    """Receives the cotangents of one value, any number of them."""
+    """Receives any number of cotangents of one value."""
 
     def accum(self, x) -> None:
         """Add a cotangent."""
         raise NotImplementedError
 
     def freeze(self):
-        """The sum of all that was added."""
+        """The sum of all cotangents added."""
         raise NotImplementedError
 
     aval: Any
@@ -35,7 +35,7 @@ class GradAccum:
 
 
 class ValAccum(GradAccum):
-    """Sums cotangents up.
+    """Sums cotangents.
 
     >>> sum = ValAccum(tanx.typeof(1.0))
     >>> sum.accum(2.0), sum.accum(3.0)
@@ -116,7 +116,7 @@ _running = _Pass()
 
 @contextmanager
 def backward_logs(wanted: bool = False) -> Iterator[dict[str, Any]]:
-    """A block that is one backward pass; what rules log in it goes into the dict."""
+    """A block that is one backward pass; values that rules log in it go into the dict."""
     outer = _running.logs, _running.wanted, _running.trace
     _running.logs, _running.wanted, _running.trace = {}, wanted, context.trace
     try:
@@ -130,7 +130,7 @@ def log(logs: dict[str, Any] | None) -> None:
     if logs is None or _running.logs is None:
         return
     if not isinstance(logs, dict):
-        raise TypeError(explain("tanx.custom_vjp", "what bwd logs must be a dict, or None.",
+        raise TypeError(explain("tanx.custom_vjp", "the logs of bwd must be a dict, or None.",
                                 f"logs: {logs!r:.100}"))
     for key, value in logs.items():
         if key in _running.logs:

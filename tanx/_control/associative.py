@@ -1,4 +1,4 @@
-"""``associative_scan``: all running combinations of a sequence, in a logarithm of steps."""
+"""``associative_scan``: all running combinations of a sequence, in logarithmically many steps."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ def _check_lengths(elems, leaves, axis: int) -> None:
 def _check_result(tree, out_tree, given: list[ShapedArray], found: list[ShapedArray]) -> None:
     if tree != out_tree:
         raise TypeError(explain(
-            _FUNCTION, "fn must give a pytree of the structure that it takes.",
+            _FUNCTION, "fn must return a pytree of the structure that it takes.",
             f"takes: {tree}", f"gives: {out_tree}"))
     wrong = [(a, b) for a, b in zip(given, found) if a.shape != b.shape or a.dtype != b.dtype]
     if wrong:
         raise TypeError(explain(
-            _FUNCTION, "fn must give arrays of the shapes and dtypes that it takes.",
+            _FUNCTION, "fn must return arrays of the shapes and dtypes that it takes.",
             *(f"takes {a}, gives {b}" for a, b in wrong),
             hint="it is called with many elements at once, along the axis of the scan."))

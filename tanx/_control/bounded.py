@@ -1,4 +1,4 @@
-"""``bounded_while_loop``: a loop that stops by itself, after a known number of steps at most."""
+"""``bounded_while_loop``: a loop with a condition, and a limit on its number of steps."""
 
 from __future__ import annotations
 

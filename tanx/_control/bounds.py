@@ -1,4 +1,4 @@
-"""Positions outside of an axis as errors: at once where they are known, else when programs run."""
+"""Errors for positions outside of an axis: at once if they are known, else when programs run."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .cond import cond
 
 __all__ = ["HINT", "check_positions"]
 
-HINT = ('x.at[index].get(mode="clip") or .set(y, mode="drop") says what to do outside; '
+HINT = ('x.at[index].get(mode="clip") or .set(y, mode="drop") allows positions outside; '
         "tanx.debug_bounds is on.")
 
 
 def check_positions(function: str, positions, lowest: int, axis: int, array: ShapedArray,
                     width: int = 1) -> None:
-    """Raise OutOfBoundsError if one of some positions along an axis is outside of it.
+    """Raise OutOfBoundsError if a position along an axis is outside of it.
 
-    They are at least ``lowest``; ``width`` elements begin there.
+    Positions are at least ``lowest``; ``width`` elements begin at each.
     """
     kind, line, size = typeof(positions), user_source(), array.shape[axis]
     last = size - width
@@ -45,7 +45,7 @@ def check_positions(function: str, positions, lowest: int, axis: int, array: Sha
     if not isinstance(positions, Tracer):
         report(positions._value if type(positions) is Array else positions)
     elif prod(kind.shape):
-        if kind.dtype.itemsize < 4:  # which may not hold the bounds
+        if kind.dtype.itemsize < 4:  # may be too narrow for the bounds
             positions = convert_element_type(positions, np.int32)
         dtype = typeof(positions).dtype
         most = np.iinfo(dtype).max

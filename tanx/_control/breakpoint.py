@@ -35,7 +35,7 @@ class Frame:
     names: dict[str, Any]  # of its module
 
     def source(self, around: int = 6) -> str:
-        """The lines around the current one, which has an arrow."""
+        """The lines around the current one, which is marked with an arrow."""
         shown = []
         for n in range(max(1, self.line - around), self.line + around + 1):
             text = linecache.getline(self.file, n).rstrip()
@@ -76,7 +76,7 @@ class Prompt(cmd.Cmd):
             self.say(f"*** {type(error).__name__}: {error}")
 
     def default(self, line: str) -> None:
-        """Anything else: the value of an expression."""
+        """Any other input: the value of an expression."""
         self.show(line.removeprefix("!"), repr)
 
     def emptyline(self) -> bool:
@@ -139,10 +139,10 @@ def breakpoint(*, backend: str | None = None, filter_frames: bool = True,
                num_frames: int | None = None, ordered: bool = False, token=None, **kwargs):
     """Stop here when the function runs, also as compiled code, and ask for commands.
 
-    The prompt shows the user's line, the variables of its frame and of those around it, traced
-    values with their data; ``help`` lists the commands. ``num_frames`` limits how many frames are
-    kept, ``filter_frames=False`` keeps those of tanx as well. ``stdin`` and ``stdout`` are files to
-    use instead of the terminal. ``token`` is a value to wait for, which is returned.
+    The prompt shows the user's line and the variables of its frame and of the frames around it;
+    traced values are shown with their data. ``help`` lists the commands. ``num_frames`` limits the
+    number of frames, ``filter_frames=False`` keeps frames of tanx as well. ``stdin`` and ``stdout``
+    are files to use instead of the terminal. ``token`` is a value to wait for, which is returned.
 
     >>> import io
     >>> screen = io.StringIO()
@@ -155,7 +155,7 @@ def breakpoint(*, backend: str | None = None, filter_frames: bool = True,
     files = {name: kwargs.pop(name, None) for name in ("stdin", "stdout")}
     if kwargs or backend not in (None, "cli"):
         raise ValueError(explain(
-            "tanx.debug.breakpoint", "the only debugger is that of the command line.",
+            "tanx.debug.breakpoint", "the only debugger is the command line.",
             f"backend: {backend!r}", f"options: {', '.join(kwargs) or 'none'}",
             hint="options are stdin and stdout."))
     frames = _frames(filter_frames, num_frames)

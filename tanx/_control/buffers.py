@@ -1,4 +1,4 @@
-"""``buffer_callback``: Python functions that write their results to memory given to them."""
+"""``buffer_callback``: Python functions that write their results to given memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ExecutionContext:
 
     @property
     def stream(self) -> int:
-        """Streams belong to GPUs; the CPU has none."""
+        """Raises: only GPUs have streams."""
         raise JaxRuntimeError(explain(
             "tanx.experimental.buffer_callback.ExecutionContext.stream",
             "the device has no streams."))
@@ -130,11 +130,11 @@ def buffer_callback(callback: Callable[..., None], result_shape_dtypes: Any, *,
                     has_side_effect: bool = False, vmap_method: str | None = None,
                     input_output_aliases: Mapping[int, int] | None = None,
                     command_buffer_compatible: bool = False) -> Callable:
-    """A function whose results Python fills: ``callback(context, results, *args)``.
+    """A function whose results are written by Python: ``callback(context, results, *args)``.
 
-    Arguments and results are :class:`Buffer`; those of results can be written to, and are zeros
-    before, or the contents of the argument that ``input_output_aliases`` maps to them. The other
-    parameters are those of :func:`tanx.pure_callback`.
+    Arguments and results are of type :class:`Buffer`; buffers of results can be written to, and
+    start as zeros, or with the contents of the argument that ``input_output_aliases`` maps to them.
+    The other parameters are those of :func:`tanx.pure_callback`.
 
     >>> from tanx.experimental.buffer_callback import buffer_callback
     >>> def double(context, out, x):

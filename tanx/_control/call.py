@@ -1,7 +1,7 @@
 """Calls: primitives whose body is one jaxpr, and ``jit`` inside other functions.
 
-:class:`Call` has what all calls share. Each transformation of a call is a call of the transformed
-body, made once for each body and cached.
+:class:`Call` is their base. Each transformation of a call is a call of the transformed body, made
+once for each body and cached.
 """
 
 from __future__ import annotations
@@ -127,8 +127,7 @@ class Call(RunsFunctions):
         return params
 
     def dce(self, used_outs, eqn):
-        """Drop the parts of the body behind unused results, and operands that it then does not
-        need."""
+        """Drop parts of the body that only unused results need, and operands used only there."""
         body, used_ins = dce_closed(eqn.params["jaxpr"], used_outs)
         if body is eqn.params["jaxpr"]:
             return used_ins, eqn
@@ -168,7 +167,8 @@ class Jit(Call):
 
     def discharge(self, args, params):
         if isinstance(context.trace, JVPTrace | BatchTrace) and rules_keep_refs(params["jaxpr"]):
-            # Users' rules may keep references for the backward pass: they get those themselves.
+            # Users' rules may keep references for the backward pass: they get the references
+            # themselves.
             return eval_jaxpr(params["jaxpr"].jaxpr, params["jaxpr"].consts, *args)
         return super().discharge(args, params)
 
@@ -176,7 +176,7 @@ class Jit(Call):
         return has_tapes(params["jaxpr"])
 
     def partial_eval(self, trace, args, params):
-        """As one call if possible; in several if loops between them write tapes."""
+        """As one call if possible; as several if loops between them write tapes."""
         parts = None
         if known_now(trace, args):
             unknown = tuple(trace.unknown(x) for x in args)
@@ -199,19 +199,19 @@ def as_unit(closed: ClosedJaxpr, name: str) -> ClosedJaxpr:
 
 
 def known_now(trace, args: Sequence) -> bool:
-    """Whether operands that a partial evaluation treats as known are numbers, of all lanes."""
+    """Whether operands that a partial evaluation treats as known are concrete, in all lanes."""
     return not trace.below.staging and all(
         trace.unknown(x) or data_of(x) is not None for x in args)
 
 
 def has_tapes(closed: ClosedJaxpr) -> bool:
-    """Whether something in a body writes tapes, if values are known."""
+    """Whether an equation of a body writes tapes if its values are known."""
     return any(eqn.primitive.writes_tapes(eqn.params) for eqn in closed.eqns)
 
 
 @cached_by_jaxpr
 def _in_stretches(closed: ClosedJaxpr, unknown: tuple[bool, ...], name: str) -> ClosedJaxpr | None:
-    """The same function as calls, and the equations between them that write tapes.
+    """The same function as a sequence of calls and equations that write tapes.
 
     Only equations that depend on unknown operands count; None if there are no such equations.
     """

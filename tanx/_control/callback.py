@@ -1,8 +1,8 @@
-"""Calls of Python functions from compiled code: for values, for effects, for looking inside.
+"""Calls of Python functions from compiled code: for values, for effects, for debugging.
 
 Four primitives pass arrays to a user's function: ``pure_callback`` for its results alone,
 ``io_callback`` for its side effects, ``debug_callback`` and ``debug_print`` for debugging. The
-types that a function promised to return are checked each time it returns.
+declared result types of a function are checked each time it returns.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["FlatCallback", "HostCall", "debug_callback_p", "debug_print_p", "deb
            "stored", "with_batch_axis", "with_static", "words_of_keys"]
 
 _UNROLLED = 32
-"""Elements of a batch up to which each has an equation of its own."""
+"""Batches of up to this many elements get one equation per element."""
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all",
                 "legacy_vectorized", None)
@@ -58,7 +58,7 @@ def debug_effect(ordered: bool) -> Effect:
 
 
 class FlatCallback:
-    """A function of pytrees as one of their leaves; the tree of its result is the declared one.
+    """A function of pytrees as a function of leaves; its result must have the declared structure.
 
     ``out_tree`` is None if the result does not matter. ``keys`` has the generator of each leaf that
     is a random key, and None for others.
@@ -79,7 +79,7 @@ class FlatCallback:
         args, kwargs = tree_util.tree_unflatten(self.in_tree, leaves)
         try:
             result = self.callback_func(*args, **kwargs)
-        except OutOfBoundsError:  # a check of our own
+        except OutOfBoundsError:  # from a check of tanx
             raise
         except Exception as error:
             if _left_debugger(error):
@@ -106,7 +106,7 @@ def _left_debugger(error: Exception) -> bool:
 
 
 def words_of_keys(leaves: Sequence[Any]) -> tuple[list, tuple]:
-    """Operands that NumPy supports: random keys as their words; and for those, their generators."""
+    """Operands as NumPy arrays: random keys become their words; and the generators of keys."""
     if not any(dtypes.is_extended(typeof(x).dtype) for x in leaves):
         return list(leaves), ()
     from .._ops.rng import generator_of, random_unwrap  # late: few programs pass keys
@@ -125,7 +125,7 @@ class HostCall:
 
     @property
     def label(self) -> str:
-        """The name in profiles: that of the function, if it has one."""
+        """The name in profiles: the function's name, if it has one."""
         function = getattr(self.function, "callback_func", None)
         return f"{self.name}({getattr(function, '__name__', '')})" if function else self.name
 
@@ -145,8 +145,8 @@ class HostCall:
             raise JaxRuntimeError(explain(
                 self.name, "the callback returned a type other than the declared one.",
                 f"promised: {aval}", f"returned: {ShapedArray(data.shape, data.dtype)}",
-                hint="result_shape_dtypes says what the callback returns; np.asarray(y, dtype) "
-                     "makes an array of a dtype."))
+                hint="result_shape_dtypes declares what the callback returns; np.asarray(y, dtype) "
+                     "converts to a dtype."))
         return data
 
 
@@ -175,7 +175,7 @@ class Callback(Primitive):
                      for x in args])
         return [Array(np.array(x), False, aval) for x, aval in zip(outs, call.avals)]
 
-    transpose = never("what Python computes is not known to be linear")
+    transpose = never("a Python function is not known to be linear")
 
     def lower(self, into, *operands, **params):
         """A call of the runtime's library, on operands in memory."""
@@ -184,7 +184,7 @@ class Callback(Primitive):
 
 
 def stored(operands: Sequence[Any]) -> tuple[list, list[build.Buffer]]:
-    """Operands in memory, and the statements that put them there."""
+    """Operands in memory, and the statements that store them there."""
     statements: list = []
     buffers = []
     for n, x in enumerate(operands):
@@ -211,13 +211,13 @@ class PureCallback(Callback):
         raise ValueError(explain(
             "tanx.pure_callback", "a callback has no derivative.",
             f"operands: {', '.join(str(typeof(x)) for x in primals)}",
-            hint="tanx.custom_jvp gives it one; where none is wanted, write "
+            hint="tanx.custom_jvp gives it one; where none is needed, write "
                  "tanx.lax.stop_gradient(x)."))
 
     def batch(self, args, dims, **params):
         if params["vmap_method"] is None:
             raise NotImplementedError(explain(
-                "tanx.pure_callback", "under vmap it must know how to call the callback.",
+                "tanx.pure_callback", "vmap needs a vmap_method: how to call the callback.",
                 "vmap_method: None",
                 hint="vmap_method='sequential' calls it once for each element, 'expand_dims' and "
                      "'broadcast_all' once for all of them."))
@@ -245,13 +245,13 @@ class IOCallback(Callback):
         raise ValueError(explain(
             "tanx.experimental.io_callback", "a callback has no derivative.",
             f"operands: {', '.join(str(typeof(x)) for x in primals)}",
-            hint="where none is wanted, write tanx.lax.stop_gradient(x)."))
+            hint="where none is needed, write tanx.lax.stop_gradient(x)."))
 
     def batch(self, args, dims, *, ordered, **params):
         if ordered:
             raise ValueError(explain(
-                "tanx.experimental.io_callback", "the elements of a batch have no order, which an "
-                "ordered callback needs.", "ordered: True",
+                "tanx.experimental.io_callback", "an ordered callback cannot be mapped: a batch "
+                "has no order.", "ordered: True",
                 hint="ordered=False, or a loop: tanx.lax.map."))
         return in_turn(self, args, dims, dict(params, ordered=ordered), looped=True)
 
@@ -293,7 +293,7 @@ class DebugPrint(_Shows):
     name = "debug_print"
 
     def eval(self, *args, **params):
-        """Outside of compiled code there are arrays, which know more than buffers do."""
+        """Outside of compiled code, print arrays, which have more information than buffers."""
         for x in args:
             if isinstance(x, Tracer):
                 raise leaked(x)
@@ -310,7 +310,7 @@ class DebugPrint(_Shows):
 def _printer(fmt: str, in_tree, static_args: Sequence[tuple[int, Any]],
              np_printoptions: Sequence[tuple[str, Any]], has_placeholders: bool, logging_record,
              **_) -> Callable[..., tuple[()]]:
-    """A function that shows leaves as they were given to ``tanx.debug.print``."""
+    """A function that prints leaves in the form in which ``tanx.debug.print`` received them."""
     def show(*arrays):
         args, kwargs = with_static(in_tree, static_args, arrays)
         with np.printoptions(**dict(np_printoptions)):
@@ -347,7 +347,7 @@ def _batch_size(args: Sequence[Any], dims: Sequence[int | None]) -> int:
 
 def with_batch_axis(vmap_method: str, args: Sequence[Any], dims: Sequence[int | None],
                     ) -> tuple[list, int]:
-    """Operands for a call that takes all elements of a batch at once, and how many these are."""
+    """Operands for a call that takes all elements of a batch at once, and the size of the batch."""
     size = _batch_size(args, dims)
     if vmap_method == "broadcast_all":
         return [materialize(x, d, size) for x, d in zip(args, dims)], size
@@ -359,7 +359,7 @@ def in_turn(primitive: Primitive, args, dims, params, looped: bool = False,
             ) -> tuple[list, list[int]]:
     """Call once for each element of a batch, in the order of elements.
 
-    Where equations are recorded, many calls become a loop; any number does if ``looped``.
+    While staging, many calls become a loop; with ``looped``, any number of calls does.
     """
     size = _batch_size(args, dims)
     lane_types = [typeof(x) if d is None else typeof(x).update(
@@ -375,7 +375,7 @@ def in_turn(primitive: Primitive, args, dims, params, looped: bool = False,
                          for lane in lanes], 0) for n, aval in enumerate(avals)], [0] * len(avals)
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def _promised(name: str, tree) -> tuple[tuple[ShapedArray, ...], Any]:
@@ -385,7 +385,7 @@ def _promised(name: str, tree) -> tuple[tuple[ShapedArray, ...], Any]:
     for leaf in leaves:
         if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
             raise TypeError(explain(
-                name, "result_shape_dtypes must be a pytree of things with a shape and a dtype.",
+                name, "result_shape_dtypes must be a pytree of objects with a shape and a dtype.",
                 f"found: {leaf!r:.100}", hint="tanx.ShapeDtypeStruct(shape, dtype) is one."))
         if dtypes.canonicalize_dtype(leaf.dtype) != leaf.dtype:
             raise ValueError(explain(
@@ -400,14 +400,14 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
                   sharding=None, vmap_method: str | None = None, **kwargs: Any):
     """Call a Python function for its results, from compiled code too.
 
-    ``callback`` takes ``args`` and ``kwargs`` with arrays for leaves and returns a pytree of arrays
-    like ``result_shape_dtypes``, whose leaves have a shape and a dtype. It must have no effects:
-    it is called at any time and any number of times, and not at all if its results are not read.
+    ``callback`` takes ``args`` and ``kwargs`` with arrays as leaves and returns a pytree of arrays
+    like ``result_shape_dtypes``, whose leaves have a shape and a dtype. It must have no effects: it
+    may be called at any time and any number of times, and not at all if its results are not read.
 
     ``vmap_method`` says what happens under ``vmap``: ``"sequential"`` and
     ``"sequential_unrolled"`` call once for each element; the others call once, with a leading axis
-    on what is batched and on the results. Operands that are not batched get an axis of 1 by
-    ``"expand_dims"``, one of the size of the batch by ``"broadcast_all"``, none by
+    on batched operands and on results. Operands that are not batched get an axis of size 1 with
+    ``"expand_dims"``, of the size of the batch with ``"broadcast_all"``, and none with
     ``"legacy_vectorized"``.
 
     >>> x = jnp.arange(3.0)

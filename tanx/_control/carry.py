@@ -1,8 +1,8 @@
-"""Bodies of loops: staging them, and the carry that goes round.
+"""Bodies of loops: staging them, and checking their carry.
 
 A body is staged on flat arguments into a jaxpr without constants: values that the function closes
-over, traced or not, come first among its arguments. The carry must be returned with the structure
-and the types it had; an initial Python number takes the type that the body computes from it.
+over, traced or not, come first among its arguments. The body must return the carry with the
+structure and types that it takes; an initial Python number takes the type that the body computes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def stage_body(function: str, fun: Callable, args: tuple, run: Callable = apply)
 
     ``run`` is a function of a module, not a closure: the result for ``fun`` is cached under it, for
     as long as ``fun`` lives, unless it closes over traced values. For callable objects and methods,
-    it is cached only if every change of what they have read would be noticed.
+    it is cached only if every change of a value that they read would be noticed.
     """
     avals, in_tree = tree_util.tree_flatten(args)
     key = (function, run, in_tree, tuple(avals), trace_key(), tuple(axis_sizes().items()))
@@ -87,7 +87,7 @@ def stage_body(function: str, fun: Callable, args: tuple, run: Callable = apply)
 
 
 def unshared(tree):
-    """A carry for a loop that Python runs: no part of it is memory that the body could change."""
+    """A copy of the carry for a loop that Python runs: the body must not modify the user's."""
     return tree_util.tree_map(lambda x: as_array(x) if isinstance(x, np.ndarray) else x, tree)
 
 
@@ -110,7 +110,7 @@ def settled(leaves: Sequence[Any], trace: Callable[[list[ShapedArray]], tuple[An
 
 
 def _promoted(start: ShapedArray, end: ShapedArray):
-    """The initial dtype in place of that of ``start``; None if that is right."""
+    """The initial dtype to use instead of that of ``start``; None if that is right."""
     if not start.weak_type or end.is_high or start.shape != end.shape or start.dtype == end.dtype:
         return None
     dtype = dtypes.result_type(start, end)
@@ -118,7 +118,7 @@ def _promoted(start: ShapedArray, end: ShapedArray):
 
 
 def check_structure(function: str, fun: Callable, args: tuple, start, end) -> None:
-    """The body must give a carry of the structure it takes; ``start`` and ``end`` are structures.
+    """Check that a body returns a carry of the structure that it takes: ``end`` and ``start``.
 
     ``args`` are the arguments of ``fun`` that make up the carry: one, or a tuple of several.
     """
@@ -134,7 +134,7 @@ def check_structure(function: str, fun: Callable, args: tuple, start, end) -> No
         return root + tree_util.keystr(path if len(args) == 1 else path[1:])
 
     raise TypeError(explain(
-        function, "the body must give back a carry of the structure that it takes.",
+        function, "the body must return a carry of the structure that it takes.",
         *(f"{name(m.path)}: takes {_plain(m.expected)}, gives {_plain(m.found)}"
           for m in found[:3]),
         hint="return the carry with the same containers, keys and lengths each time."))
@@ -146,29 +146,29 @@ def _plain(description: str) -> str:
 
 def check_carry(function: str, fun: Callable, args: tuple, start: Sequence[ShapedArray],
                 end: Sequence[ShapedArray]) -> None:
-    """The body must give a carry of the types it takes, weak or not."""
+    """Check that a body returns a carry of the types that it takes, weak or not."""
     wrong = [(name, a, b) for name, a, b in zip(leaf_names(fun, args, {}), start, end, strict=True)
              if not alike(a, b)]
     if not wrong:
         return
     name, taken, given = wrong[0]
     if taken.is_high or given.is_high:
-        hint = "start with a value of the type that the body gives."
+        hint = "start with a value of the type that the body returns."
     elif taken.shape != given.shape:
-        hint = "start with an array of the shape that the body gives, or reshape what it gives."
+        hint = "start with an array of the shape that the body returns, or reshape its result."
     elif taken.dtype == given.dtype:
-        hint = "tanx.reshard what it starts with, or what the body gives."
+        hint = "tanx.reshard the initial carry, or the result of the body."
     else:
         hint = (f"start with {name} as {given.dtype.name}, or let the body return "
                 f"its new value .astype({taken.dtype.name!r}).")
     raise TypeError(explain(
-        function, "the body must give back a carry of the types that it takes.",
+        function, "the body must return a carry of the types that it takes.",
         *(f"{name}: takes {described(a)}, gives {described(b)}" for name, a, b in wrong),
         hint=hint))
 
 
 def described(aval: ShapedArray) -> str:
-    """A type in words: weak ones came from Python numbers.
+    """A type in words: weak types are those of Python numbers.
 
     >>> described(ShapedArray((), "int32", weak_type=True))
     'int32[] of a Python number'

@@ -1,8 +1,8 @@
 """Checks in functions: the primitive ``check``, and errors as values.
 
 A check that fails cannot raise inside of compiled code. :func:`tanx.experimental.checkify.checkify`
-turns a function into one that also returns an :class:`Error`: a number that says which
-check has failed first, and the values for its message.
+turns a function into one that also returns an :class:`Error`: the number of the check that failed
+first, and the values for its message.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = ["BatchedError", "CheckEffect", "DivisionByZeroError", "Error", "Error
            "check", "check_error", "check_p", "debug_check", "init_error"]
 
 
-# -- what can go wrong -----------------------------------------------------------------------------
+# -- exceptions ------------------------------------------------------------------------------------
 
 
 class JaxException(Exception):
-    """A check that failed, as :meth:`Error.get_exception` gives it; the base of all kinds."""
+    """A failed check, as returned by :meth:`Error.get_exception`; the base of all kinds."""
 
 
 class FailedCheckError(JaxException):
@@ -80,9 +80,9 @@ class Site:
 
 @tree_util.register_pytree_node_class
 class Error:
-    """The outcome of checks: no error, or the first that occurred.
+    """The outcome of checks: no error, or the first one.
 
-    A pytree, so that transformed functions can return it. Of a batch it is the outcome for each
+    A pytree, so that transformed functions can return it. For a batch it holds the outcome of each
     element.
     """
 
@@ -137,7 +137,7 @@ class Error:
             raise error from exception
 
     def tree_flatten(self) -> tuple[tuple, Any]:
-        """The arrays of an error, and what belongs to its structure."""
+        """The arrays of an error, and its static data."""
         return (self._code, *self._payload), self._sites
 
     @classmethod
@@ -170,7 +170,7 @@ class CheckEffect(Effect):
 
 
 class Check(Primitive):
-    """Reports an error if its first operand is true; the second says which of its sites."""
+    """Reports an error if its first operand is true; the second is the number of its site."""
 
     name = "check"
     kind = Kind.CALL
@@ -197,7 +197,7 @@ class Check(Primitive):
     transpose = never("a check has no results")
 
     def batch(self, args, dims, **params):
-        """In a batch, the first element for which the check fails counts."""
+        """For a batch, report the first element for which the check fails."""
         failed, first = args[0], as_array(np.int32(0))
         if next(typeof(x).shape[n] for x, n in zip(args, dims) if n is not None) == 0:
             return [], []
@@ -214,18 +214,18 @@ class Check(Primitive):
             "tanx.experimental.checkify.check", "a check inside of a compiled function needs "
             "checkify around it.", f"checked at: {sites[0].source}",
             hint="err, out = tanx.jit(checkify.checkify(f))(x), then err.throw(); "
-                 "checkify.debug_check is left out where nothing checks."))
+                 "checkify.debug_check is ignored without checkify."))
 
 
 check_p = Check()
 
 
 def check(pred, msg: str, *fmt_args, debug: bool = False, **fmt_kwargs) -> None:
-    """State that ``pred``, a scalar bool, holds; if not, ``msg`` is the error.
+    """Check that ``pred``, a scalar bool, holds; if not, ``msg`` is the error.
 
     ``msg`` is a format string, filled in with arrays. Outside of transformations the error is
-    raised at once; inside, a function with checks must pass through ``checkify``, unless they are
-    there for debugging only (``debug=True``).
+    raised at once; inside, a function with checks must be wrapped in ``checkify``, unless they are
+    for debugging only (``debug=True``).
 
     >>> from tanx.experimental import checkify
     >>> def f(x):
@@ -254,7 +254,7 @@ def check(pred, msg: str, *fmt_args, debug: bool = False, **fmt_kwargs) -> None:
 
 
 def debug_check(pred, msg: str, *fmt_args, **fmt_kwargs) -> None:
-    """As :func:`check`, but left out of functions that no ``checkify`` is around.
+    """As :func:`check`, but ignored in functions without ``checkify``.
 
     >>> from tanx.experimental import checkify
     >>> checked = checkify.checkify(lambda x: checkify.debug_check(x > 0, "below zero"))
@@ -265,7 +265,7 @@ def debug_check(pred, msg: str, *fmt_args, **fmt_kwargs) -> None:
 
 
 def check_error(error: Error) -> None:
-    """Make an error one of the surrounding function: raised, or found by ``checkify`` around it.
+    """Pass an error on to the surrounding function: raise it, or let ``checkify`` find it.
 
     >>> from tanx.experimental import checkify
     >>> error, _ = checkify.checkify(lambda x: checkify.check(x > 0, "below zero"))(1.0)
@@ -285,6 +285,6 @@ def check_error(error: Error) -> None:
         failed, code, payload = lane(failed), lane(code), [lane(x) for x in payload]
     if not error._sites:
         return
-    # Each site gets its values one after the other, as those of one check are.
+    # The values of each site are consecutive, as they are for a single check.
     ordered = [payload[n] for site, start in error._sites for n in range(start, start + site.count)]
     check_p.bind(failed, code, *ordered, sites=tuple(site for site, _ in error._sites), debug=False)

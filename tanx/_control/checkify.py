@@ -1,9 +1,9 @@
-"""``checkify``: a function that returns, beside its results, the first error it met.
+"""``checkify``: turns a function into one that also returns the first error that occurred.
 
 The function is staged, and its equations run again with a *state*: the number of the check that
 failed first, and values for its message. Loops, branches and calls are transformed in the same way;
-the state is another value that they carry. The checks are those of the user, and automatic ones: of
-NaN, of divisors, of indices.
+the state is another value that they carry. There are checks by the user, and automatic ones for
+NaN, division by zero, and indices.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _KEEPS_NAN = frozenset((
     "floor", "imag", "is_finite", "max", "min", "name", "neg", "optimization_barrier", "real",
     "reduce_max", "reduce_min", "reduce_precision", "round", "scatter", "select_n", "sign", "sort",
     "stop_gradient", "top_k"))
-"""Primitives besides layouts and gathers that have a NaN only if they were given one."""
+"""Primitives, besides layouts and gathers, that return NaN only if an operand has one."""
 
 
 # -- automatic checks ------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ class Checker:
         return [*found, *inner]
 
     def slots_in(self, jaxpr: Jaxpr) -> list[Slot]:
-        """The same for all equations of a jaxpr, each once."""
+        """As :meth:`slots_of`, for all equations of a jaxpr, each once."""
         if id(jaxpr) not in self.bodies:
             self.kept.append(jaxpr)
             self.bodies[id(jaxpr)] = list(dict.fromkeys(
@@ -242,7 +242,7 @@ class Checker:
         return self.bodies[id(jaxpr)]
 
     def slot(self, eqn: JaxprEqn, kind: ErrorCategory | None) -> Slot | None:
-        """The slot of a check of an equation, or None; kind None means the user's own checks."""
+        """The slot of a check of an equation, or None; kind None means the user's checks."""
         key = id(eqn), kind
         if key not in self.slots:
             self.kept.append(eqn)
@@ -266,7 +266,7 @@ class Checker:
         def fun(*args):
             count = len(eqn.invars)
             found = _AUTOMATIC[kind](eqn, args[:count], args[count:])
-            if found is not None:  # its values end with this trace
+            if found is not None:  # its values are not valid outside of this trace
                 slots.append(self.new_slot([found.site], [typeof(x) for x in found.payload]))
             return []
 
@@ -337,14 +337,14 @@ class Checker:
             return self.run(body.jaxpr, body.consts, operands, state)
         elif any(site.category is FailedCheckError for slot in slots for site in slot.sites):
             raise NotImplementedError(explain(
-                "tanx.experimental.checkify.checkify", "there are checks inside of a function that "
-                "this primitive calls, which it cannot look into.", f"primitive: {name}"))
-        else:  # automatic errors are found after it
+                "tanx.experimental.checkify.checkify", "checks inside of a function that this "
+                "primitive calls are not supported.", f"primitive: {name}"))
+        else:  # automatic checks look at its results
             return list(eqn.primitive.bind(*operands, **eqn.params)), state
         return outs, self.state(leaves, slots, state)
 
     def custom(self, eqn: JaxprEqn, operands: list, state: State) -> tuple[list, State]:
-        """A call with its own derivatives computes the values; errors are found in its body."""
+        """A call with custom derivatives computes the values; its body finds the errors."""
         body: ClosedJaxpr = eqn.params["call_jaxpr"]
         outs = eqn.primitive.bind(*operands, **{**eqn.params, "call_jaxpr": _unchecked(body)})
         shown = [e for e in body.eqns if e.outvars or e.primitive is check_p]
@@ -417,7 +417,7 @@ class Checker:
         return ClosedJaxpr(jaxpr, consts)
 
     def leaves(self, state: State, slots: Sequence[Slot]) -> list:
-        """A state as arrays; zeros for checks that have left no values yet."""
+        """A state as arrays; zeros for checks without values so far."""
         found = [convert_element_type(state.code, np.int32)]
         for slot in slots:
             found += state.values.get(slot.number) or [_zeros(a) for a in slot.avals]
@@ -446,7 +446,7 @@ class Checker:
         return Error(state.code, payload, sites)
 
 
-_NOWHERE = Site(FailedCheckError, lambda: "an error that nothing looks for")
+_NOWHERE = Site(FailedCheckError, lambda: "an error that was not selected")
 
 
 def _zeros(aval: ShapedArray):
@@ -470,7 +470,7 @@ def _outs_of(closed: ClosedJaxpr, args: Sequence) -> list:
 
 
 def _unchecked(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same without checks of the user's."""
+    """The same jaxpr without the user's checks."""
     if CheckEffect() not in closed.effects:
         return closed
     jaxpr, consts = stage(lambda *args: Checker(frozenset()).run(
@@ -487,9 +487,9 @@ def _passing(closed: ClosedJaxpr, first: int, avals: Sequence[ShapedArray]) -> C
 
 
 def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Callable:
-    """Turn a function into one that returns the first error, and then its results.
+    """Turn a function into one that returns a pair: the first error, and its results.
 
-    ``errors`` says what to check: ``user_checks`` for calls of ``check``, ``nan_checks``,
+    ``errors`` selects checks: ``user_checks`` for calls of ``check``, ``nan_checks``,
     ``div_checks`` and ``index_checks`` for automatic checks, and unions of them. Loops, branches
     and calls are included. The resulting function may be transformed like any other;
     ``err.throw()`` raises the error outside of it.

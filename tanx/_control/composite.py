@@ -1,4 +1,4 @@
-"""Composites: functions that keep a name of their own in jaxprs, beside what they are made of."""
+"""Composites: functions that appear in jaxprs under a name, together with their body."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["composite"]
 class Composite(RunsFunctions):
     """Runs its body; the name is for readers of the jaxpr.
 
-    Derivatives and batches are no longer the named operation, so they are those of the body.
+    Derivatives and batches are not the named operation any more: they are those of the body.
     """
 
     name = "composite"
     kind = Kind.CALL
     multiple_results = True
-    transpose = never("derivatives of a composite are made of the operations in it")
+    transpose = never("derivatives of a composite consist of the operations of its body")
     batch = never("a call is batched by batch_axis, which knows the mapped axis")
     lower = never("the compiler inlines it")
 
@@ -62,7 +62,7 @@ composite_p = Composite()
 
 
 def composite(decomposition: Callable, name: str, version: int = 0) -> Callable:
-    """A function that does what ``decomposition`` does, under a ``name`` that jaxprs show.
+    """A function that runs ``decomposition``, under a ``name`` that jaxprs show.
 
     Positional arguments are arrays, or pytrees of them; keyword arguments are attributes, known
     while the function is traced. It can be differentiated and mapped as any other function.
@@ -96,7 +96,7 @@ def composite(decomposition: Callable, name: str, version: int = 0) -> Callable:
                 raise UnexpectedTracerError(explain(
                     "tanx.lax.composite", "the decomposition uses a traced value from outside.",
                     f"composite: {name}", f"value: {typeof(c)}",
-                    hint="give it to the composite as an argument."))
+                    hint="pass it to the composite as an argument."))
         attributes = tuple((key, *_attribute(name, key, value)) for key, value in kwargs.items())
         outs = composite_p.bind(*leaves, name=name, version=version, attributes=attributes,
                                 call_jaxpr=ClosedJaxpr(jaxpr, consts))

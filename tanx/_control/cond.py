@@ -54,7 +54,7 @@ Branches = tuple[ClosedJaxpr, ...]
 
 
 def _alike(transform: Callable, branches: Branches, *key) -> tuple[Branches, list]:
-    """Every branch transformed, with the results that any of them has; and which those are."""
+    """Every branch transformed, each with all results that any branch has; and which they are."""
     found = [transform(branch, *key)[1] for branch in branches]
     wanted = tuple(any(f is not None and f is not False for f in each) for each in zip(*found))
     done = [transform(branch, *key, wanted) for branch in branches]
@@ -99,7 +99,8 @@ class Cond(RunsFunctions):
                      if isinstance(e, NamedAxisEffect))
 
     def bind(self, index, *operands, branches: Branches):
-        # What a user's rule in a transformed branch closes over is an operand of all branches.
+        # Values that a user's rule in a transformed branch closes over are operands of all
+        # branches.
         found = [captured_by(branch) for branch in branches]
         if any(captured for _, captured in found):
             branches = tuple(_with_more(branch, found, i) for i, (branch, _) in enumerate(found))
@@ -166,7 +167,7 @@ class Cond(RunsFunctions):
     lower = never("the compiler makes branches of it")
 
     def dce(self, used_outs, eqn):
-        """Drop what no branch needs for the used results, and operands that none then takes."""
+        """Drop equations that the used results need in no branch, and operands used only there."""
         first, *rest = eqn.params["branches"]
         smaller = _without_dead_code(first, tuple(rest), tuple(used_outs))
         if smaller is None:
@@ -200,8 +201,8 @@ def _concrete(index):
 def _joined(branches: Branches) -> list[ShapedArray]:
     """The types of results: those of the first branch, which decides weakness as in JAX.
 
-    For ``cond`` that is ``false_fun``. Under strict promotion programs depend on it: a check that
-    either raises from a callback, whose results are never weak, or returns its operand.
+    For ``cond`` that is ``false_fun``. Under strict promotion, programs depend on it, such as a
+    check that either raises from a callback, whose results are never weak, or returns its operand.
     """
     return list(branches[0].out_avals)
 
@@ -221,13 +222,13 @@ def _lane(first: ClosedJaxpr, rest: Branches) -> ClosedJaxpr:
     return one_equation(cond_p, types, dict(branches=(first, *rest)))
 
 
-# Operations that cost next to nothing and are harmless, also in their derivatives, if not taken.
+# Operations that cost almost nothing and are harmless, with their derivatives, if not taken.
 _HARMLESS = frozenset((
     "abs", "add", "and", "broadcast_in_dim", "convert_element_type", "copy", "eq", "floor", "ge",
     "gt", "le", "lt", "max", "min", "ne", "neg", "not", "or", "reshape", "round", "select_n",
     "sign", "squeeze", "stop_gradient", "sub", "xor"))
 _FEW = 16
-"""Equations of all branches together, and elements of each result, up to which all are computed."""
+"""Limits for computing all branches: equations of all together, and elements of each result."""
 
 
 def _harmless(branches: Branches) -> bool:
@@ -298,7 +299,7 @@ def _places(residuals: Sequence[Sequence[ShapedArray]]) -> tuple[list[list[int]]
 
 
 def _known_branch(known: ClosedJaxpr, count: int, where: list[int], slots: list) -> ClosedJaxpr:
-    """The known part of a branch, its residuals in their places; others do not matter."""
+    """The known part of a branch, with its residuals in their places and fillers in others."""
     def fun(*args):
         outs = jaxpr_as_fun(known)(*args)
         at = dict(zip(where, outs[count:]))
@@ -344,8 +345,8 @@ def cond(pred, true_fun, false_fun, *operands, operand=_MISSING):
     """Run ``true_fun(*operands)`` if ``pred`` holds, else ``false_fun(*operands)``.
 
     Both return pytrees of the same structure and types. Only one of them runs, under ``vmap`` too,
-    where each element of the batch takes its own branch. ``pred`` is a scalar; numbers other than
-    zero are true.
+    where each element of the batch takes its own branch. ``pred`` is a scalar; nonzero numbers are
+    true.
 
     >>> lax.cond(3 > 2, lambda x: x + 1, lambda x: x - 1, 10.0)
     Array(11., dtype=float32, weak_type=True)
@@ -377,7 +378,7 @@ def _truth(pred):
         raise TypeError(explain(
             "tanx.lax.cond", "the predicate must be a scalar.", f"pred: {found}",
             hint="use pred.any() or pred.all() for one choice, tanx.numpy.where(pred, x, y) or "
-                 "tanx.vmap of cond for a choice an element."))
+                 "tanx.vmap of cond for one choice per element."))
     if not dtypes.issubdtype(typeof(pred).dtype, np.number) and typeof(pred).dtype != bool:
         raise TypeError(explain(
             "tanx.lax.cond", "the predicate must be a boolean or a number.",
@@ -388,9 +389,9 @@ def _truth(pred):
 
 
 def switch(index, branches, *operands, operand=_MISSING):
-    """Run one of the functions ``branches``, whose number is ``index``, on the operands.
+    """Run the function ``branches[index]`` on the operands.
 
-    ``index``, an integer, is moved into range first. All functions give pytrees of the same
+    ``index``, an integer, is clamped into range first. All functions return pytrees of the same
     structure and types; only one of them runs, under ``vmap`` too.
 
     >>> lax.switch(2, [jnp.sin, jnp.cos, jnp.abs], -5.0)
@@ -410,7 +411,7 @@ def switch(index, branches, *operands, operand=_MISSING):
     kind = typeof(index) if is_arraylike(index) else None
     if kind is None or kind.shape or not dtypes.issubdtype(kind.dtype, np.integer):
         raise TypeError(explain(
-            "tanx.lax.switch", "the index must be a scalar of integers.",
+            "tanx.lax.switch", "the index must be an integer scalar.",
             f"index: {f'{index!r:.100}' if kind is None else kind}",
             hint="convert it with .astype(int), or tanx.vmap the switch over many indices."))
     if len(branches) == 1:
@@ -438,9 +439,9 @@ def platform_dependent(*args, default: Callable | None = None, **per_platform: C
 
 def _choose(function: str, index, funs: dict[str, Callable], operands: tuple,
             reverse: bool = False):
-    """Stage the branches, check that they agree, and run one of them if it is known which.
+    """Stage the branches and check that they agree; with a known index, run only that branch.
 
-    With ``reverse``, ``index`` counts from the last one, as it does for true and false.
+    With ``reverse``, ``index`` counts from the last branch, as for true and false.
     """
     chosen = _concrete(index)
     if chosen is not None and jit_disabled.value:
@@ -470,7 +471,7 @@ def _taking(body: Body, captured: dict[int, Any]) -> ClosedJaxpr:
 
 @cached_by_jaxpr
 def _placed(closed: ClosedJaxpr, places: tuple) -> ClosedJaxpr:
-    """A branch whose first arguments are at ``places``; a type represents one that it ignores."""
+    """A branch whose first arguments are at ``places``; a type means an ignored argument."""
     invars = closed.jaxpr.invars
     leading = [invars[p] if isinstance(p, int) else Var(p) for p in places]
     count = sum(isinstance(p, int) for p in places)
@@ -523,7 +524,7 @@ def _check_alike(function: str, labels: list[str], bodies: list[Body]) -> None:
             raise TypeError(explain(
                 function, f"{kind} branches must have equal output types{where}.",
                 f"{names[0]} {described(a)}", f"{names[1]} {described(b)}",
-                hint="let all branches give one type." if a.is_high or b.is_high
+                hint="let all branches return one type." if a.is_high or b.is_high
                 else "tanx.reshard one of them." if a.matches(b)
                 else f"convert one of them, as with .astype({a.dtype.name!r})."
                 if a.shape == b.shape else "broadcast or reshape one of them."))

@@ -72,7 +72,7 @@ class SymbolicZero:
 
 
 class Arguments:
-    """Splits the arguments of calls of one function: to be differentiated, or fixed."""
+    """Splits the arguments of calls of one function into differentiated and fixed ones."""
 
     def __init__(self, fun: Callable, nondiff_argnums, nondiff_argnames):
         self.fun = fun
@@ -93,11 +93,11 @@ class Arguments:
                     f"nondiff_argnames: {self.argnames}", f"parameters:       {tuple(names)}"))
         self.positions = self.argnums + tuple(names.index(name) for name in self.argnames)
         by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        # As many arguments as this, none by keyword, need no matching with the signature.
+        # This many arguments, none by keyword, need no matching with the signature.
         self.complete = len(names) if all(p.kind in by_position for p in parameters) else -1
 
     def take(self, args: tuple, kwargs: dict) -> tuple[tuple, dict[int, Any], int]:
-        """Arguments to be differentiated, the fixed ones by position, and how many there are."""
+        """Arguments to differentiate, fixed ones by position, and the number of all arguments."""
         if kwargs or len(args) != self.complete:
             args = self._bound(args, kwargs)
         count = len(args)
@@ -107,17 +107,17 @@ class Arguments:
         return tuple(x for i, x in enumerate(args) if i not in fixed), fixed, count
 
     def _bound(self, args: tuple, kwargs: dict) -> tuple:
-        """All arguments by position, with defaults, because rules take them so."""
+        """All arguments by position, with defaults, because rules take positional arguments."""
         if self.signature is None:
             if kwargs:
                 raise TypeError(explain(
-                    name_of(self.fun), "its keyword arguments cannot be matched with positions, "
-                    "since Python knows no signature of it.", hint="pass them by position."))
+                    name_of(self.fun), "its keyword arguments cannot be matched with positions: "
+                    "it has no signature.", hint="pass them by position."))
             return args
         bound = self.signature.bind(*args, **kwargs)
         if bound.kwargs:
             raise TypeError(explain(
-                name_of(self.fun), "a function with derivative rules of its own takes no "
+                name_of(self.fun), "a function with custom derivative rules takes no "
                 "keyword-only arguments.", f"given: {', '.join(bound.kwargs)}",
                 hint="make them positional, or close over them."))
         bound.apply_defaults()
@@ -128,7 +128,7 @@ def flat_leaves(function: str, tree, hint: str = "", *,
                 keep_numbers: bool = False) -> tuple[list, Any]:
     """Leaves as arrays, and the tree; an error names the leaf that is not an array.
 
-    With ``keep_numbers``, Python numbers stay as they are, if arrays can have them.
+    With ``keep_numbers``, Python numbers that an array can hold are not converted.
     """
     leaves, structure = tree_util.tree_flatten(tree)
     if not all(map(is_arraylike, leaves)):
@@ -144,8 +144,10 @@ def flat_leaves(function: str, tree, hint: str = "", *,
 
 
 class CustomCall(RunsFunctions):
-    """A call with rules of the user. Its body, ``call_jaxpr``, is a closed jaxpr once it has been
-    staged, and before that a Python function of flat arguments, which may close over values.
+    """A call with the user's rules.
+
+    Its body, ``call_jaxpr``, is a closed jaxpr after staging, and before that a Python function of
+    flat arguments, which may close over values.
     """
 
     kind = Kind.CALL
@@ -156,7 +158,7 @@ class CustomCall(RunsFunctions):
     def get_bind_params(self, params):
         """The functions come as one parameter ``subfuns``, wrapped."""
         call = params["call_jaxpr"]
-        if isinstance(call, Jaxpr):  # as libraries pass it that rewrite the body
+        if isinstance(call, Jaxpr):  # from libraries that rewrite the body
             call = ClosedJaxpr(call, ())
         functions = {**params, "call_jaxpr": lambda *xs: run(call, xs)}
         return {"subfuns": tuple(wrap_init(functions[name]) for name in self.subfuns),
@@ -166,7 +168,7 @@ class CustomCall(RunsFunctions):
         return super().bind(*args, **self.unwrapped(params))
 
     def unwrapped(self, params: dict) -> dict:
-        """The parameters, with the functions that ``subfuns`` are, if it is given."""
+        """The parameters, with the functions of ``subfuns`` if that is given."""
         if (subfuns := params.pop("subfuns", None)) is None:
             return params
         return {"num_consts": 0, "name": subfuns[0].__name__, **params,
@@ -194,9 +196,9 @@ class CustomCall(RunsFunctions):
             **params, "call_jaxpr": closed, "num_consts": params["num_consts"] + len(captured)})
 
     def discharge(self, args, params):
-        """References are passed to the user's rules as they are, if their content is not traced.
+        """Pass references to the user's rules unchanged, if their content is not traced.
 
-        Otherwise the rules see cells: the differentiated function is one of contents.
+        Otherwise the rules see cells: the function of contents is differentiated.
         """
         trace = context.trace
         if isinstance(trace, EvalTrace):
@@ -216,17 +218,17 @@ class CustomCall(RunsFunctions):
         end = len(outs) - len(late)
         count = end - sum(map(is_ref, args))
         for ref, mark, content in zip(filter(is_ref, args), filter(None, refs), outs[count:end]):
-            if mark.written:  # by a rule, which gives no derivative of it
+            if mark.written:  # by a rule, which has no derivative for it
                 ref.store(stop_gradient(content))
         for i, value in zip(late, outs[end:]):
             args[i].late = value
         return outs[:count]
 
     def on_contents(self, refs: Refs, params: dict) -> dict:
-        """The parameters of a use on contents, which gives new contents behind its results.
+        """The parameters of a use on contents, which returns new contents after its results.
 
-        ``refs`` tells, for each operand, of the reference that it is, or has None. Late values come
-        in behind all operands, and come out last.
+        ``refs`` has, for each operand, the facts about its reference, or None. Late values are the
+        last operands and the last results.
         """
         raise NotImplementedError(f"{self.name}.on_contents")
 
@@ -243,7 +245,7 @@ class CustomCall(RunsFunctions):
         return not isinstance(call, ClosedJaxpr) or NamedAxisEffect(axis.name) in call.effects
 
     def transpose(self, cts, *args, call_jaxpr, **params):
-        """Of a function linear in some arguments: its derivatives do not matter."""
+        """The transpose of a function that is linear in some arguments; rules are not needed."""
         return backward(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
 
     batch = never("a call is batched by batch_axis, which knows the mapped axis")
@@ -257,7 +259,7 @@ class CustomCall(RunsFunctions):
             if not same_type(aval, y):
                 raise TypeError(explain(
                     f"tanx.{self.name.removesuffix('_call')}: the {what} of {params['name']}",
-                    "must give results of the types that the function gives.",
+                    "must return results of the types that the function returns.",
                     f"function: {aval}", f"rule:     {typeof(y)}"))
 
 
@@ -269,9 +271,9 @@ def process_custom_jvp_call(primitive, trace, args, params):
 
 
 def repeatable(fun: WrappedFun) -> Callable:
-    """A function that a trace of a library gave, to be run as often as the body of a call is.
+    """A function from a library's trace that can be run repeatedly, like the body of a call.
 
-    Its stores, from which the library reads what its last run found out, are emptied before.
+    Its stores, from which the library reads facts about the last run, are emptied before each run.
     """
     @functools.wraps(fun.f)
     def run_again(*args):
@@ -290,7 +292,7 @@ def process_custom_vjp_call(primitive, trace, args, params):
 
 
 class Written:
-    """The type of a reference, if it has a late value, if a function was found to write to it."""
+    """The type of a reference, whether it has a late value, and whether a function writes to it."""
 
     __slots__ = ("aval", "late", "written")
 
@@ -302,7 +304,7 @@ Refs = list[Written | None]
 
 
 def run_on_cells(fun: Callable, refs: Refs, values) -> tuple[Any, list]:
-    """Run a function with cells in place of contents; its answer, and the arguments it had."""
+    """Run a function with cells in place of contents; its result, and the arguments with cells."""
     trace = DischargeTrace(context.trace)
     args = [x if ref is None else Cell(trace, x, ref.aval) for x, ref in zip(values, refs)]
     with running(trace):
@@ -319,7 +321,7 @@ def contents_of(args: list, refs: Refs) -> list:
 
 
 def call_on_contents(call, refs: Refs) -> Callable:
-    """The body of a call as a function of contents, which gives new ones behind its results."""
+    """The body of a call as a function of contents, which returns new ones after its results."""
     def on_contents(*values):
         outs, args = run_on_cells(lambda *xs: list(run(call, xs)), refs, values)
         return [*outs, *contents_of(args, refs), *values[len(refs):]]
@@ -335,7 +337,7 @@ def run(call, args) -> list:
 
 
 def batched_flat(call, axis, dims, mapped: list[bool]):
-    """A flat function over a batch; whether its results have the axis, :func:`settled` tells."""
+    """A flat function over a batch; :func:`settled` decides whether its results have the axis."""
     def batched(*args):
         outs, found = batched_run(lambda *xs: list(run(call, xs)), axis, args, dims)
         return settled(outs, found, axis, mapped, call)
@@ -343,17 +345,17 @@ def batched_flat(call, axis, dims, mapped: list[bool]):
 
 
 def batched_run(fun, axis, args, dims) -> tuple[list, list]:
-    """As :func:`batch`, where some arguments may be symbolic zeros."""
+    """As :func:`batch`, but some arguments may be symbolic zeros."""
     lanes = [x.along(d) if type(x) is SymbolicZero else x for x, d in zip(args, dims)]
     return batch(fun, axis, lanes, [None if type(x) is SymbolicZero else d
                                     for x, d in zip(args, dims)])
 
 
 def settled(outs, dims, axis, mapped: list[bool], rule) -> list:
-    """Results with the batch axis in front, or none of them with it.
+    """Results with the batch axis in front, or without it.
 
-    ``mapped`` says which, and is shared by all functions of one call. It is empty where no operand
-    has the axis; then the first of them to run decides, since it may close over a mapped value.
+    ``mapped`` says which, and is shared by all functions of one call. It is empty if no operand has
+    the axis; then the first function to run decides, because it may close over a mapped value.
     """
     if not mapped:
         mapped.append(any(d is not None for d in dims))
@@ -369,7 +371,7 @@ def settled(outs, dims, axis, mapped: list[bool], rule) -> list:
 
 
 def same_type(aval: ShapedArray, x) -> bool:
-    """Whether a tangent has the shape and dtype it should, weakness aside."""
+    """Whether a tangent has the right shape and dtype, ignoring weakness."""
     if type(x) in (Zero, SymbolicZero):
         return x.aval.shape == aval.shape
     found = typeof(x)

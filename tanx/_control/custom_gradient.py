@@ -1,4 +1,4 @@
-"""``custom_gradient``: a function that returns its derivative beside its result."""
+"""``custom_gradient``: a function that returns its derivative together with its result."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, rem
                     with_accums=None):
     """Give a function a derivative by letting it return ``(result, vjp)``.
 
-    ``vjp`` takes the cotangent of the result and gives that of the argument, or a tuple of them
+    ``vjp`` takes the cotangent of the result and returns that of the argument, or a tuple of them
     for several arguments.
 
     Args:
-      with_logs: ``vjp`` gives a pair: cotangents, and a dict of values to log, as for
+      with_logs: ``vjp`` returns a pair: cotangents, and a dict of values to log, as for
         :meth:`custom_vjp.defvjp_with_logs`.
       remat: The function returns ``(result, again)``, where ``again(*args)`` returns the result and
-        ``vjp``. Both run in the forward pass, or where ``checkpoint`` runs that again.
+        ``vjp``. Both run in the forward pass, and again where ``checkpoint`` recomputes it.
       with_accums: ``vjp(cotangent, *accumulators)`` adds cotangents to accumulators, one for each
-        leaf of the arguments, and gives None or a dict of values to log. This is ``ValAccum`` or
-        ``RefAccum``, which tells their kind, or a tree of these that is a prefix of the arguments.
+        leaf of the arguments, and returns None or a dict of values to log. ``with_accums`` is the
+        kind of accumulators, ``ValAccum`` or ``RefAccum``, or a tree of these that is a prefix of
+        the arguments.
 
     >>> @custom_gradient
     ... def square(x):
@@ -49,7 +50,7 @@ def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, rem
     """
     if with_accums is not None and (remat or with_logs):
         raise NotImplementedError(explain(
-            "tanx.custom_gradient", "with_accums stands alone: what vjp gives are logs.",
+            "tanx.custom_gradient", "with_accums excludes the other options: vjp returns logs.",
             f"remat:     {remat}", f"with_logs: {with_logs}"))
     if fun is None:
         return functools.partial(custom_gradient, with_logs=with_logs, remat=remat,
@@ -98,12 +99,12 @@ def _pair(fun: Callable, answer):
         raise TypeError(explain(
             "tanx.custom_gradient", f"{name_of(fun)} must return a pair: its result, and "
             "the function from its cotangent to that of the arguments.",
-            f"it returned: {answer!r:.100}"))
+            f"it gave: {answer!r:.100}"))
     return answer
 
 
 def _answer(rule: Callable, ct, xs: tuple, kinds, with_logs: bool) -> tuple[list, dict]:
-    """The cotangents that a rule gives, one for each leaf of ``xs``, and what it logs."""
+    """The cotangents that a rule returns, one for each leaf of ``xs``, and its logs."""
     if kinds is not None:
         accums = [_accum(kind, x) for kind, x in zip(kinds, tree_util.tree_leaves(xs))]
         logs = rule(ct, *tree_util.tree_unflatten(tree_util.tree_structure(xs), accums))
@@ -124,7 +125,7 @@ def _kinds(with_accums, args: tuple) -> list[type]:
     for kind in tree_util.tree_leaves(with_accums):
         if kind not in (ValAccum, RefAccum):
             raise TypeError(explain(
-                "tanx.custom_gradient", "with_accums must be made of ValAccum and RefAccum.",
+                "tanx.custom_gradient", "with_accums must consist of ValAccum and RefAccum.",
                 f"given: {kind!r:.100}"))
     return tree_util.tree_leaves(tree_util.tree_map(
         lambda kind, part: tree_util.tree_map(lambda _: kind, part), with_accums, args))

@@ -1,4 +1,4 @@
-"""``custom_jvp``: functions whose forward-mode derivative the user writes."""
+"""``custom_jvp``: functions with a forward-mode derivative written by the user."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class CustomJVPCall(CustomCall):
             outs, args = run_on_cells(lambda *xs: jvp(*xs, *both[count:]), own, both[:count])
             half = len(outs) // 2
             ends = contents_of(args, own)
-            # The rule says nothing about writes to references: these have no tangent.
+            # The rule does not describe writes to references: these have no tangent.
             moved = [instantiate(Zero.tangent_of(x.content)) if x.written else t
                      for x, t, ref in zip(args, both[count:], own) if ref is not None]
             return [*outs[:half], *ends, *outs[half:], *moved]
@@ -89,12 +89,12 @@ custom_jvp_call_p = CustomJVPCall()
 
 
 class custom_jvp:
-    """Give a function a forward-mode derivative of your own.
+    """Give a function a custom forward-mode derivative.
 
-    The rule set by :meth:`defjvp` takes the primals and the tangents, each as a tuple, and gives
+    The rule set by :meth:`defjvp` takes the primals and the tangents, each as a tuple, and returns
     the result and its tangent; it must be linear in the tangents, so that reverse mode follows.
-    ``nondiff_argnums`` and ``nondiff_argnames`` are arguments passed to the rule as they are,
-    before the two tuples.
+    ``nondiff_argnums`` and ``nondiff_argnames`` are arguments passed to the rule unchanged, before
+    the two tuples.
 
     >>> @custom_jvp
     ... def log1pexp(x):
@@ -125,10 +125,10 @@ class custom_jvp:
         return jvp
 
     def defjvps(self, *jvps: Callable | None) -> None:
-        """Set the rule by one function an argument: ``jvp(tangent, out, *primals)``, or None."""
+        """Set the rule by one function per argument: ``jvp(tangent, out, *primals)``, or None."""
         if self._arguments.positions:
             raise TypeError(explain(
-                "tanx.custom_jvp.defjvps", "does not go with nondiff_argnums.",
+                "tanx.custom_jvp.defjvps", "cannot be combined with nondiff_argnums.",
                 hint="use defjvp."))
 
         def jvp(primals, tangents):
@@ -145,7 +145,7 @@ class custom_jvp:
         self.defjvp(jvp)
 
     def __getattr__(self, name: str):
-        # A function with a rule for vmap is given it through this one: ``f.def_vmap(rule)``.
+        # Methods such as ``f.def_vmap(rule)`` set the rule of the wrapped function.
         if not name.startswith("def"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.fun, name)
@@ -193,20 +193,20 @@ def _flat_rule(custom: custom_jvp, in_tree, fixed, found: dict, *args):
     answer = custom.jvp(*fixed, primals, tangents)
     what = f"tanx.custom_jvp: the rule {name_of(custom.jvp)} of {name_of(custom.fun)}"
     if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise TypeError(explain(what, "must give a pair: the result and its tangent.",
+        raise TypeError(explain(what, "must return a pair: the result and its tangent.",
                                 f"it gave: {answer!r:.100}"))
     outs, out_tree = tree_util.tree_flatten(answer[0])
     out_tangents, tangent_tree = tree_util.tree_flatten(answer[1])
     if out_tree != tangent_tree:
-        raise TypeError(explain(what, "must give a tangent of the same structure as the result.",
+        raise TypeError(explain(what, "must return a tangent of the structure of the result.",
                                 f"result:  {out_tree}", f"tangent: {tangent_tree}"))
     if found.setdefault("tree", out_tree) != out_tree:
-        raise TypeError(explain(what, "must give a result of the structure the function gives.",
+        raise TypeError(explain(what, "must return a result of the function's structure.",
                                 f"function: {found['tree']}", f"rule:     {out_tree}"))
     for y, t in zip(outs, out_tangents):
         expected = typeof(y).to_tangent()
         if not same_type(expected, t):
-            raise TypeError(explain(what, "gave a tangent of the wrong type.",
+            raise TypeError(explain(what, "returned a tangent of the wrong type.",
                                     f"result:   {typeof(y)}", f"expected: {expected}",
                                     f"tangent:  {typeof(t)}"))
     return [*outs, *out_tangents]

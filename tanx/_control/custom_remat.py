@@ -1,6 +1,6 @@
-"""``remat_opt``: the forward rule of a ``custom_vjp`` function, or the function where that will do.
+"""``remat_opt``: the forward rule of a ``custom_vjp`` function, or only the function itself.
 
-A function defined with ``optimize_remat=True`` runs its rule ``fwd`` only where the residuals are
+A function defined with ``optimize_remat=True`` runs its rule ``fwd`` only if the residuals are
 needed. Under ``checkpoint`` the forward pass needs none: they are computed in the backward pass.
 """
 
@@ -20,8 +20,8 @@ __all__ = ["fwd_or_function", "remat_opt_p"]
 class RematOpt(Call):
     """Runs ``jaxpr``, a rule ``fwd``; or ``fun``, if only the first ``num_outs`` results are read.
 
-    ``fun`` gives only the first ``num_outs``. It is None if the body was transformed, so that
-    the choice no longer exists.
+    ``fun`` returns only the first ``num_outs``. It is None if the body was transformed: then the
+    choice no longer exists.
     """
 
     name = "remat_opt"
@@ -72,7 +72,7 @@ def fwd_or_function(fwd: Callable, call: Any, primals: Sequence, own: Sequence,
     outs = remat_opt_p.bind(
         *operands, num_outs=count, jaxpr=_taking(forward, operands, places),
         fun=_taking(function, operands, tuple(range(len(captured), len(operands)))))
-    # Residuals that are arguments are read from there, so that the rule need not run for them.
+    # Residuals that are arguments are taken from there: the rule need not run for them.
     given: dict[Any, Any] = {
         var: operands[i] for var, i in zip(forward.jaxpr.invars, places, strict=True)}
     residuals = [given.get(var, out) for var, out in zip(forward.jaxpr.outvars, outs)][count:]
@@ -81,7 +81,7 @@ def fwd_or_function(fwd: Callable, call: Any, primals: Sequence, own: Sequence,
 
 
 def _taking(closed: ClosedJaxpr, operands: Sequence, places: tuple[int, ...]) -> ClosedJaxpr:
-    """A closed jaxpr as one of more operands, of which it reads those at ``places``."""
+    """A closed jaxpr extended to more operands; it reads those at ``places``."""
     whole, captured = stage_closed(
         lambda *args: eval_jaxpr(closed.jaxpr, closed.consts, *(args[i] for i in places)),
         [typeof(x) for x in operands])

@@ -1,4 +1,4 @@
-"""``custom_vjp``: functions whose reverse-mode derivative the user writes."""
+"""``custom_vjp``: functions with a reverse-mode derivative written by the user."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def zero_from_primal(val, symbolic_zeros: bool = False):
 class CustomVJPCall(CustomCall):
     """Runs ``call_jaxpr``; in reverse mode ``fwd`` runs instead.
 
-    ``fwd(perturbed, *args)`` returns the list of results, that of residuals, and the function from
-    residuals and cotangents of the results to the list of cotangents of the arguments. ``bwd``, the
-    user's own, is there to be read.
+    ``fwd(perturbed, *args)`` returns the list of results, the list of residuals, and the function
+    from residuals and cotangents of the results to the list of cotangents of the arguments.
+    ``bwd``, the user's rule, is only shown.
     """
 
     name = "custom_vjp_call"
@@ -113,7 +113,7 @@ class CustomVJPCall(CustomCall):
 
     @expansion
     def taylor(self, *args, call_jaxpr, **params):
-        """Its rules tell of reverse mode only: series go through the function itself."""
+        """The rules are for reverse mode only: series go through the function itself."""
         return list(run(call_jaxpr, args))
 
     def batch_axis(self, axis, args, dims, *, call_jaxpr, fwd, num_consts, **params):
@@ -124,7 +124,7 @@ class CustomVJPCall(CustomCall):
         return outs, [0 if mapped[0] else None] * len(outs)
 
     def keeps_refs(self, types, params):
-        """Trace ``fwd`` to see."""
+        """Whether ``fwd`` keeps references, found by tracing it."""
         found = False
 
         def probe(*args):
@@ -150,9 +150,9 @@ class CustomVJPCall(CustomCall):
 
 
 def _fwd_on_contents(fwd, refs: Refs, name: str):
-    """The ``fwd`` of a call on the contents of references, and on late values behind them.
+    """The ``fwd`` of a call on the contents of references, followed by late values.
 
-    What ``bwd`` gives has cotangents of late values behind it: the contents after ``bwd``.
+    The results of ``bwd`` are followed by cotangents of late values: the contents after ``bwd``.
     """
     late = [i for i, ref in enumerate(refs) if ref is not None and ref.late]
 
@@ -170,7 +170,7 @@ def _fwd_on_contents(fwd, refs: Refs, name: str):
             raise NotImplementedError(explain(
                 f"tanx.custom_vjp: the fwd rule of {name}",
                 "keeps a reference for bwd that is made in the body of a loop, a branch or "
-                "checkpoint, or is used where lanes of vmap go different ways.",
+                "checkpoint, or is used where lanes of vmap take different branches.",
                 hint="make the reference outside, or return what bwd would write as a "
                      "cotangent."))
         inner = [x for x in residuals if not is_ref(x)]
@@ -222,7 +222,7 @@ def _batched_bwd(bwd, axis: Axis, dims, targets):
 
 
 def _gather_cotangent(ct, dim: int | None, target: int | None, axis: Axis):
-    """A batched cotangent for an argument: along its batch axis, or summed where it has none."""
+    """A batched cotangent for an argument: along its batch axis, or summed if it has none."""
     if type(ct) in (Zero, SymbolicZero):
         return ct
     if target is not None:
@@ -280,7 +280,7 @@ custom_lin_p = CustomLinear()
 
 
 class custom_vjp:
-    """Give a function a reverse-mode derivative of your own.
+    """Give a function a custom reverse-mode derivative.
 
     :meth:`defvjp` sets two rules: ``fwd(*args)`` returns the result and residuals, ``bwd(residuals,
     cotangent)`` returns a tuple with a cotangent for each argument (None for zero). Arguments in
@@ -307,20 +307,19 @@ class custom_vjp:
         """Set the two rules.
 
         With ``symbolic_zeros``, ``fwd`` gets :class:`CustomVJPPrimal` arguments and ``bwd`` may
-        get and give ``SymbolicZero``. With ``optimize_remat`` the function itself runs where
-        residuals are not needed, as in the forward pass under ``checkpoint``.
-        ``generic_batching`` changes nothing here: results that lanes share have cotangents of
-        their own.
+        take and return ``SymbolicZero``. With ``optimize_remat`` the function itself runs if
+        residuals are not needed, as in the forward pass under ``checkpoint``. ``generic_batching``
+        has no effect: each lane has its own cotangents of shared results.
         """
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
         self.optimize_remat, self.with_accums = optimize_remat, False
 
     def defvjp_with_logs(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False,
                          optimize_remat: bool = False, generic_batching: bool = False) -> None:
-        """As :meth:`defvjp`, where ``bwd`` gives the cotangents and a dict of values to log.
+        """As :meth:`defvjp`, but ``bwd`` returns the cotangents and a dict of values to log.
 
-        ``pull.with_logs(ct)`` of a function from :func:`tanx.vjp` gives the cotangents and all
-        that was logged; otherwise logs are dropped. A key is logged once in a backward pass.
+        ``pull.with_logs(ct)`` of a function from :func:`tanx.vjp` returns the cotangents and all
+        logged values; otherwise logs are dropped. A key is logged once in a backward pass.
 
         >>> @tanx.custom_vjp
         ... def f(x):
@@ -333,10 +332,10 @@ class custom_vjp:
 
     def defvjp_with_accums(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False,
                            optimize_remat: bool = False, generic_batching: bool = False) -> None:
-        """As :meth:`defvjp`, where ``bwd(residuals, cotangent, *accums)`` adds to accumulators.
+        """As :meth:`defvjp`, but ``bwd(residuals, cotangent, *accums)`` adds to accumulators.
 
-        There is one for each leaf of the arguments, in the arguments' structure; its ``accum``
-        takes a cotangent. ``bwd`` gives None, or a dict of values to log.
+        There is one for each leaf of the arguments, in the arguments' structure; its method
+        ``accum`` adds a cotangent. ``bwd`` returns None, or a dict of values to log.
 
         >>> @tanx.custom_vjp
         ... def f(x):
@@ -350,11 +349,12 @@ class custom_vjp:
 
     def defremat(self, fwd: Callable, rem: Callable, bwd: Callable,
                  generic_batching: bool = False) -> None:
-        """Set rules by parts: ``fwd(*args)`` returns the result and what to store of it,
-        ``rem(stored, *args)`` the result again and the residuals for ``bwd``.
+        """Set rules with a separate step for recomputation.
 
-        All of it runs in the forward pass. Under ``checkpoint`` that is what runs again in the
-        backward pass: ``fwd`` too, which stores only values that the policy allows.
+        ``fwd(*args)`` returns the result and values to store; ``rem(stored, *args)`` returns the
+        result again and the residuals for ``bwd``. Both run in the forward pass. Under
+        ``checkpoint`` both run again in the backward pass; ``fwd`` stores only values that the
+        policy allows.
 
         >>> @tanx.custom_vjp
         ... def f(x):
@@ -371,11 +371,11 @@ class custom_vjp:
 
     def defremat_with_logs(self, fwd: Callable, rem: Callable, bwd: Callable,
                            generic_batching: bool = False) -> None:
-        """As :meth:`defremat`, where ``bwd`` gives the cotangents and a dict of values to log."""
+        """As :meth:`defremat`, but ``bwd`` returns the cotangents and a dict of values to log."""
         self.defremat(fwd, rem, _logged(bwd), generic_batching)
 
     def __getattr__(self, name: str):
-        # A function with a rule for vmap is given it through this one: ``f.def_vmap(rule)``.
+        # Methods such as ``f.def_vmap(rule)`` set the rule of the wrapped function.
         if not name.startswith("def"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.fun, name)
@@ -397,7 +397,7 @@ class custom_vjp:
                     f"tanx.custom_vjp of {name}",
                     f"argument {i}, listed in nondiff_argnums, is a traced array.",
                     f"argument: {typeof(x)}",
-                    hint="take it out of nondiff_argnums; bwd may give None for its cotangent."))
+                    hint="take it out of nondiff_argnums; bwd may return None for its cotangent."))
         leaves, in_tree = flat_leaves(f"tanx.custom_vjp: arguments of {name}", dynamic,
                                       "list it in nondiff_argnums, or close over it.",
                                       keep_numbers=True)
@@ -413,14 +413,14 @@ class custom_vjp:
 
 
 def _logged(bwd: Callable) -> Callable:
-    """A rule that gives a pair, of cotangents and logs, as one that gives cotangents."""
+    """A rule that returns cotangents, from one that returns a pair of cotangents and logs."""
     @functools.wraps(bwd)
     def rule(*args):
         answer = bwd(*args)
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             raise TypeError(explain(
                 f"tanx.custom_vjp: the bwd rule {name_of(bwd)}",
-                "must give a pair: the cotangents, and a dict of logs or None.",
+                "must return a pair: the cotangents, and a dict of logs or None.",
                 f"it gave: {answer!r:.100}"))
         log(answer[1])
         return answer[0]
@@ -452,17 +452,17 @@ class _FlatRules:
         answer = rule(*self.whole(given))
         what = f"tanx.custom_vjp: the fwd rule {name_of(rule)}"
         if not isinstance(answer, tuple | list) or len(answer) != 2:
-            raise TypeError(explain(what, "must give a pair: the result and the residuals.",
+            raise TypeError(explain(what, "must return a pair: the result and the residuals.",
                                     f"it gave: {answer!r:.100}"))
         outs, out_tree = tree_util.tree_flatten(answer[0])
         if self.out_tree is not None and out_tree != self.out_tree:
-            raise TypeError(explain(what, "must give a result of the structure the function gives.",
+            raise TypeError(explain(what, "must return a result of the function's structure.",
                                     f"function: {self.out_tree}", f"rule:     {out_tree}"))
         self.out_tree = out_tree
         residuals, residual_tree = tree_util.tree_flatten(answer[1])
         check_not_returned(what, outs)
         check_not_returned(f"{what}, among its residuals,", residuals, args)
-        # Python numbers stay what they are: bwd may ask for their truth, or loop by them.
+        # Python numbers are not converted: bwd may branch on them, or loop over them.
         numbers = {i: x for i, x in enumerate(residuals) if type(x) in NUMBERS}
         return outs, [x for i, x in enumerate(residuals) if i not in numbers], functools.partial(
             self.bwd, perturbed, residual_tree, numbers)
@@ -483,7 +483,7 @@ class _FlatRules:
         arguments = tree_util.treedef_children(self.in_tree)
         if not isinstance(answer, tuple | list) or len(answer) != len(arguments):
             raise TypeError(explain(
-                what, f"must give a tuple of {len(arguments)} cotangents, one for each argument.",
+                what, f"must return a tuple of {len(arguments)} cotangents, one for each argument.",
                 f"arguments: {self.in_tree}",
                 f"it gave:   {tree_util.tree_structure(answer)}"))
         flat: list = []
@@ -504,12 +504,12 @@ class _FlatRules:
     def _cotangents(self, what: str, position: int, tree, part, expected: list) -> list:
         if part is None:
             return [Zero(a) for a in expected]
-        try:  # a cotangent in the place of a node is that of all its leaves
+        try:  # a cotangent in place of a node is for all its leaves
             leaves = tree_util.broadcast_prefix(part, tree_util.tree_unflatten(tree, expected),
                                                 is_leaf=lambda x: x is None)
         except ValueError as error:
             raise TypeError(explain(
-                what, f"gave a cotangent of the wrong structure for argument {position}.",
+                what, f"returned a cotangent of the wrong structure for argument {position}.",
                 f"argument:  {tree}", f"cotangent: {tree_util.tree_structure(part)}")) from error
         checked = []
         for aval, ct in zip(expected, leaves):
@@ -517,11 +517,11 @@ class _FlatRules:
                 ct = Zero(aval)
             elif type(ct) not in (Zero, SymbolicZero) and not is_arraylike(ct):
                 raise TypeError(explain(
-                    what, f"gave a cotangent of the wrong structure for argument {position}.",
+                    what, f"returned a cotangent of the wrong structure for argument {position}.",
                     f"expected:  {aval}", f"cotangent: {ct!r:.100}"))
             elif not (disable_bwd_checks.value or _fits(aval, ct)):
                 raise ValueError(explain(
-                    what, f"gave a cotangent of the wrong type for argument {position}.",
+                    what, f"returned a cotangent of the wrong type for argument {position}.",
                     f"expected:  {aval}", f"cotangent: {typeof(ct)}"))
             checked.append(ct)
         return checked
@@ -540,7 +540,7 @@ def _fits(aval: ShapedArray, ct) -> bool:
 def closure_convert(fun: Callable, *example_args):
     """Turn the traced values that a function closes over into arguments.
 
-    Gives the converted function and the list of those values; call it as ``converted(*args,
+    Returns the converted function and the list of those values; call it as ``converted(*args,
     *values)``. For use with ``custom_vjp``, whose functions may not close over traced values.
 
     >>> converted, values = closure_convert(lambda x: x * 2.0, 1.0)

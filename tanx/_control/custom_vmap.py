@@ -1,4 +1,4 @@
-"""``custom_vmap`` and ``sequential_vmap``: functions whose batches the user computes."""
+"""``custom_vmap`` and ``sequential_vmap``: functions with the user's rule for ``vmap``."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ __all__ = ["custom_vmap", "custom_vmap_call_p", "sequential_vmap"]
 
 
 class CustomVmapCall(Call):
-    """Runs ``jaxpr``; a batch of it is what ``rule(axis, args, dims)`` returns, with its axes.
+    """Runs ``jaxpr``; ``rule(axis, args, dims)`` returns the results of a batch, and their axes.
 
-    Forward mode goes through the rule as well. What reverse mode makes of the function has no rule
+    Forward mode differentiates the rule as well. The function that reverse mode creates has no rule
     and is batched as usual: ``rule`` is None.
     """
 
@@ -71,8 +71,8 @@ def _forward_rule(rule: Callable, nonzero: Sequence[bool], found: Sequence[bool]
                   dims) -> tuple[list, list]:
     """The rule for results and tangents: the derivative of the rule for results.
 
-    The rule gets which primals are batched. If a tangent is batched and its primal is not,
-    the derivative, which is linear in tangents, is mapped over these.
+    The rule is told which primals are batched. If a tangent is batched and its primal is not, the
+    derivative, which is linear in tangents, is mapped over such tangents.
     """
     count = len(nonzero)
     primals, in_dims = [to_front(x, d) for x, d in zip(args, dims[:count])], [
@@ -108,7 +108,7 @@ def _forward_rule(rule: Callable, nonzero: Sequence[bool], found: Sequence[bool]
 
 
 def _one_axis(axis: Axis, x, outer: int | None, inner: int | None) -> tuple[Any, int | None]:
-    """A result with a batch axis at ``outer`` of what has one at ``inner``: both mean the lanes."""
+    """A result with batch axes at ``outer`` and ``inner`` of the same lanes: one is kept."""
     if outer is None or inner is None:
         return x, inner if outer is None else outer
     lanes = iota(np.dtype(np.int32), axis.size)
@@ -120,41 +120,41 @@ def _one_axis(axis: Axis, x, outer: int | None, inner: int | None) -> tuple[Any,
 
 def _users_rule(custom: custom_vmap, captured: int, in_tree, out_tree, axis, args,
                 dims) -> tuple[list, list]:
-    """The user's rule on flat operands, the first of which the function closes over."""
+    """The user's rule on flat operands; the function closes over the first of them."""
     name = name_of(custom.fun)
     if any(d is not None for d in dims[:captured]):
         raise UnexpectedTracerError(explain(
-            "tanx.custom_batching.custom_vmap", f"{name} closes over a mapped value, of which its "
-            "rule knows nothing.", hint="pass the value to the function as an argument."))
+            "tanx.custom_batching.custom_vmap", f"{name} closes over a mapped value, which its "
+            "rule does not receive.", hint="pass the value to the function as an argument."))
     own = [to_front(x, d) for x, d in zip(args[captured:], dims[captured:])]
     batched = tree_util.tree_unflatten(in_tree, [d is not None for d in dims[captured:]])
     answer = custom.vmap_rule(axis.size, list(batched), *tree_util.tree_unflatten(in_tree, own))
     what = f"tanx.custom_batching.custom_vmap: the rule of {name}"
     if not isinstance(answer, tuple | list) or len(answer) != 2:
         raise ValueError(explain(
-            what, "must give a pair: the result, and which of it is batched.",
+            what, "must return a pair: the result, and which of its leaves are batched.",
             f"it gave: {answer!r:.100}"))
     outs, tree = flat_leaves(what, answer[0])
     flags, flag_tree = tree_util.tree_flatten(answer[1])
     for found, of in ((tree, "a result"), (flag_tree, "booleans")):
         if found != out_tree:
             raise ValueError(explain(
-                what, f"must give {of} of the structure that the function gives.",
+                what, f"must return {of} of the structure that the function returns.",
                 f"function: {out_tree}", f"rule:     {found}"))
     for x, flag in zip(outs, flags):
         if flag and typeof(x).shape[:1] != (axis.size,):
             raise ValueError(explain(
-                what, "says that a result is batched, which has no such leading axis.",
+                what, "declares a result as batched that has no such leading axis.",
                 f"result: {typeof(x)}", f"size of the axis: {axis.size}"))
     return outs, [0 if flag else None for flag in flags]
 
 
 class custom_vmap:
-    """Give a function a rule of your own for ``vmap``.
+    """Give a function a custom rule for ``vmap``.
 
-    The rule, set by :meth:`def_vmap`, takes the size of the mapped axis, a list that tells for each
-    leaf of the arguments whether it is batched, and the arguments, with the mapped axis in front
-    where they are. It gives the result, and in the same structure which of its leaves are batched.
+    The rule, set by :meth:`def_vmap`, takes the size of the mapped axis, a list that says for each
+    leaf of the arguments whether it is batched, and the arguments; batched ones have the mapped
+    axis in front. It returns the result, and in the same structure which of its leaves are batched.
 
     >>> @custom_vmap
     ... def f(x, y):
@@ -178,7 +178,7 @@ class custom_vmap:
         return vmap_rule
 
     def __getattr__(self, name: str):
-        # A function with derivative rules is given these through this one: ``f.defjvp(rule)``.
+        # Methods such as ``f.defjvp(rule)`` set the rules of the wrapped function.
         if name == "fun":  # not set yet while an object is being copied
             raise AttributeError(name)
         return getattr(self.fun, name)
@@ -214,7 +214,7 @@ class custom_vmap:
 
 
 def sequential_vmap(f: Callable) -> custom_vmap:
-    """A function that ``vmap`` calls in a loop, for each element by itself.
+    """A function that ``vmap`` calls in a loop, once for each element.
 
     >>> tanx.vmap(sequential_vmap(lambda x: x + 1))(jnp.arange(3))
     Array([1, 2, 3], dtype=int32)

@@ -1,4 +1,4 @@
-"""``tanx.debug``: look at values inside transformed and compiled functions."""
+"""``tanx.debug``: inspect values inside transformed and compiled functions."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ def callback(callback: Callable[..., None] | None = None, *args: Any, ordered: b
              partitioned: bool = False, **kwargs: Any) -> Callable[..., None] | None:
     """Call a Python function with values of a transformed function; its result is dropped.
 
-    Under ``vmap`` it is called for each element, derivatives pass it by, and code that needs no
-    results of it keeps it. Arguments that are not arrays are passed as they are. ``ordered`` calls
-    happen in program order, also with those of other functions. Without a function it gives a
-    decorator.
+    Under ``vmap`` it is called for each element; derivatives ignore it, and dead code elimination
+    keeps it. Arguments that are not arrays are passed unchanged. ``ordered`` calls happen in
+    program order, across functions. Without a function, it returns a decorator.
 
     >>> seen = []
     >>> tanx.jit(lambda x: tanx.debug.callback(lambda y: seen.append(float(y)), x * 2))(1.0)
@@ -74,11 +73,11 @@ def split_arguments(tree) -> tuple[list, tuple[tuple[int, Any], ...], Any]:
 def print(fmt: str | None = None, *args, ordered: bool = False, partitioned: bool = False,
           skip_format_check: bool = False, _use_logging: bool = False, **kwargs,
           ) -> Callable[..., None] | None:
-    """Print values of a transformed function, where they are known: when compiled code runs.
+    """Print values of a transformed function when they are known: when compiled code runs.
 
-    ``fmt`` is a format string as of ``str.format``; whether its fields and the arguments belong
-    together is checked when the function is traced. Under ``vmap`` each element is printed, under
-    ``grad`` the forward pass prints. ``ordered`` prints stay in program order.
+    ``fmt`` is a format string as for ``str.format``; its fields are checked against the arguments
+    when the function is traced. Under ``vmap`` each element is printed; under ``grad`` the forward
+    pass prints. ``ordered`` prints happen in program order.
 
     >>> @tanx.jit
     ... def f(x):
@@ -102,7 +101,7 @@ def _print(fmt: str, *args, ordered: bool, partitioned: bool, skip_format_check:
     if not skip_format_check:
         check_format("tanx.debug.print", fmt, args, kwargs)
     arrays, static, in_tree = split_arguments((args, kwargs))
-    if type(context.trace) is not EvalTrace:  # at once, arrays are printed as they are
+    if type(context.trace) is not EvalTrace:  # eager code prints arrays unchanged
         arrays, _ = words_of_keys(arrays)
     options = np.get_printoptions()
     debug_print_p.bind(
@@ -115,7 +114,7 @@ def _print(fmt: str, *args, ordered: bool, partitioned: bool, skip_format_check:
 def log(fmt: str | None = None, *args, ordered: bool = False, partitioned: bool = False,
         skip_format_check: bool = False, _use_logging: bool = True, **kwargs,
         ) -> Callable[..., None] | None:
-    """As :func:`tanx.debug.print`, through Python's ``logging``, at the level of information.
+    """As :func:`tanx.debug.print`, through Python's ``logging``, at level ``INFO``.
 
     >>> tanx.jit(lambda x: tanx.debug.log("x is {}", x))(1.0)
     """
@@ -130,7 +129,7 @@ def _record() -> logging.LogRecord:
 
 
 class _Checker(string.Formatter):
-    """Notes which arguments a format string uses; values are not looked at."""
+    """Records which arguments a format string uses; values are not formatted."""
 
     def __init__(self) -> None:
         self.used: set[int | str] = set()
@@ -152,14 +151,14 @@ class _Checker(string.Formatter):
 
 
 class _Verbatim(str):
-    """Text that ``KeyError`` shows as it is, where it would quote other strings."""
+    """Text that ``KeyError`` shows without quotes."""
 
     __repr__ = str.__str__
 
 
 def check_format(function: str, fmt: str, args: Sequence, kwargs: dict[str, Any],
                  all_used: bool = True) -> None:
-    """Raise unless the fields of a format string are the arguments: no more, and no fewer."""
+    """Raise unless the fields of a format string match the arguments exactly."""
     checker = _Checker()
     try:
         checker.vformat(fmt, args, kwargs)
@@ -182,7 +181,7 @@ def check_format(function: str, fmt: str, args: Sequence, kwargs: dict[str, Any]
 
 
 def inspect_array_sharding(value, *, callback: Callable[[Any], None]):
-    """Call a function with how a traced value will be spread over devices."""
+    """Call a function with the sharding of a traced value."""
     raise NotImplementedError(explain(
-        "tanx.debug.inspect_array_sharding", "the layout of values inside of compiled functions "
-        "over several devices is not decided yet.", hint="x.sharding tells it of an array."))
+        "tanx.debug.inspect_array_sharding", "the sharding of values inside of compiled functions "
+        "is not available.", hint="x.sharding is that of an array."))

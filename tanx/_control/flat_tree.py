@@ -1,6 +1,6 @@
-"""Flat values in groups, as JAX's loops say which of their operands are constants, carry and xs.
+"""Flat values in groups: how JAX's loops group their operands into constants, carry and xs.
 
-Libraries that take a ``scan`` apart meet them as its parameters ``ft_in`` and ``ft_out``.
+Libraries that analyse a ``scan`` read them as its parameters ``ft_in`` and ``ft_out``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["FlatTree", "nones", "pack"]
 
 
 class FlatTree:
-    """A value, or a tuple of others such; its values can be replaced all at once.
+    """A value, or a tuple of flat trees; all values can be replaced at once.
 
     >>> pack((nones(1), nones(2))).update("abc").unpack()
     (('a',), ('b', 'c'))
@@ -31,7 +31,7 @@ class FlatTree:
         return tuple(x for part in self.parts for x in part.vals)
 
     def update(self, vals: Iterable) -> FlatTree:
-        """The same groups of other values."""
+        """The same groups with other values."""
         left = iter(vals)
         new = self._filled(left)
         if next(left, self) is not self:

@@ -4,15 +4,15 @@
 backward pass runs. Called directly, the rules get the reference itself. Inside of a loop, a branch
 or ``checkpoint`` there are only values, and the forward pass does not know what the backward pass
 will find. So a second value accompanies the content of such a reference: the *late* value. It is
-zero, and only its cotangent matters, which is the content in the backward pass: the backward pass
-starts with what the reference holds then, each ``bwd`` treats the cotangent of the late value as
-the content, and returns what it has written as the cotangent for earlier steps. Loops carry the
-late value, so their backward passes carry the content, in the right order. Integers have no
-cotangents: their late values are floats that hold pieces of them.
+zero; only its cotangent matters, which is the content in the backward pass. The backward pass
+starts with the content of the reference at that time; each ``bwd`` treats the cotangent of the late
+value as the content, and returns what it has written as the cotangent for earlier steps. Loops
+carry the late value, so their backward passes carry the content, in the right order. Integers have
+no cotangents: their late values are floats that hold pieces of them.
 
 A reference that is created in the differentiated function, or passed to it, is a cell that holds
 primals with tangents. The rules get a reference of the trace below, its *origin*, which has the
-primals: later writes to the cell go there as well, where the backward pass finds them.
+primals: later writes to the cell go there as well, so that the backward pass finds them.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def late_of(args: Sequence) -> dict[int, Any]:
 
 def run_late(primitive, args: Sequence, params: dict[str, Any], carried: range,
              run: Callable[[Mapping[int, Any]], list]) -> list:
-    """The results of ``run``, which takes late values by position and returns them after its own.
+    """The results of ``run``, which takes late values by position and returns them last.
 
     References at ``carried`` may have one.
     """
@@ -126,7 +126,7 @@ def run_late(primitive, args: Sequence, params: dict[str, Any], carried: range,
 
 
 def _may_be_kept(trace: JVPTrace, x) -> bool:
-    """Whether a reference holds numbers, and is from below or has an origin there."""
+    """Whether a reference holds numbers, and belongs to the trace below or has an origin there."""
     return is_ref(x) and (type(x) is Cell or not _is_own(trace, x)) and (
         dtypes.issubdtype(x.aval.dtype, np.number) or x.aval.dtype == bool)
 
@@ -141,7 +141,7 @@ def _is_own(trace: Trace, x) -> bool:
 def run_on_origins(primitive, args: Sequence, params: dict[str, Any]) -> list | None:
     """Apply a primitive whose rule keeps references of the running trace to their origins.
 
-    None if it keeps none, or the trace is one whose functions become functions of contents.
+    None if it keeps none, or if the trace turns functions into functions of contents.
     """
     trace = context.trace
     own = [i for i, x in enumerate(args) if is_ref(x) and _is_own(trace, x)]
@@ -158,7 +158,7 @@ def run_on_origins(primitive, args: Sequence, params: dict[str, Any]) -> list | 
         with running(trace.underneath):
             outs = primitive.bind(*given, **params)
     for i in written:
-        if type(args[i]) is Cell and i in own:  # by the rule, which gives no derivative of it
+        if type(args[i]) is Cell and i in own:  # by the rule, which has no derivative for it
             args[i].content, args[i].written = args[i].echo.load(), True
     return outs
 
@@ -173,7 +173,7 @@ def _origin(trace: JVPTrace | BatchTrace, ref) -> Reference:
     if ref.echo is None:
         value, *dim = trace.split(ref.content)
         below = trace.underneath
-        while isinstance(below, PartialTrace):  # which records what depends on tangents
+        while isinstance(below, PartialTrace):  # it records equations that depend on tangents
             below = below.underneath
         with running(below):
             if isinstance(trace, BatchTrace):
@@ -219,7 +219,7 @@ def content_from(late, aval: ShapedArray):
 
 
 def _run_on_way(trace: JVPTrace, args: Sequence, kept: list[int], run) -> list:
-    """Run between the two ends of the path: one reads references, the other writes to them."""
+    """Run between the two ends of the path: one end reads references, the other writes to them."""
     refs = [_origin(trace, x) if _is_own(trace, x := args[i]) else x for i in kept]
     types = [late_type(ref.aval.inner_aval) for ref in refs]
 

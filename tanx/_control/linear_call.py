@@ -1,4 +1,4 @@
-"""``linear_call``: a linear function, with a transpose that the user writes."""
+"""``linear_call``: a linear function, with a transpose written by the user."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["linear_call", "linear_call_p"]
 
 
 class LinearCall(Call):
-    """Runs ``jaxpr``, which is linear but in its first ``num_res`` operands, the residuals.
+    """Runs ``jaxpr``, which is linear except in its first ``num_res`` operands, the residuals.
 
-    ``transposed`` takes the same residuals, and gives cotangents of the other operands.
+    ``transposed`` takes the same residuals, and returns cotangents of the other operands.
     """
 
     name = "linear_call"
@@ -37,14 +37,14 @@ class LinearCall(Call):
         if any(type(t) is not Zero for t in tangents[num_res:]):
             found = self.bind(*residuals, *map(instantiate, tangents[num_res:]), **params)
         nonzero = tuple(type(t) is not Zero and i < num_res for i, t in enumerate(tangents))
-        if any(nonzero):  # by the residuals it is differentiated as any function
+        if any(nonzero):  # with respect to residuals it is differentiated like any function
             body, which = forward_body(jaxpr, nonzero)
             given = [t for t, nz in zip(tangents, nonzero) if nz]
             more = iter(eval_jaxpr(body.jaxpr, body.consts, *primals, *given)[len(which):])
             found = [sum_cotangents(t, next(more)) if nz else t for t, nz in zip(found, which)]
         return outs, found
 
-    # Either all linear operands are known, or the whole is recorded.
+    # Either all linear operands are known, or the whole call is recorded.
     partial_eval: Any = None
 
     def transpose(self, cts, *args, jaxpr, num_res, transposed):
@@ -52,8 +52,8 @@ class LinearCall(Call):
         if any(type(x) is Linear for x in residuals) or not all(
                 type(x) is Linear for x in linear):
             raise NotImplementedError(explain(
-                "tanx.custom_derivatives.linear_call", "can be transposed with respect to all of "
-                "linear_args only.", hint="pass known values as part of residual_args."))
+                "tanx.custom_derivatives.linear_call", "can only be transposed with respect to all "
+                "linear_args.", hint="pass known values as part of residual_args."))
         outs = self.bind(*residuals, *map(instantiate, cts), jaxpr=transposed, num_res=num_res,
                          transposed=jaxpr)
         return [None] * num_res + list(outs)
@@ -76,11 +76,11 @@ linear_call_p = LinearCall()
 
 
 def linear_call(fun: Callable, fun_transpose: Callable, residual_args, linear_args):
-    """Call a linear function, and say what its transpose is.
+    """Call a linear function, with its transpose given by another function.
 
     ``fun(residual_args, linear_args)`` is linear in its second argument. ``fun_transpose`` takes
-    the residuals and a cotangent of the result, and gives that of ``linear_args``. The transpose of
-    the transpose is ``fun`` again.
+    the residuals and a cotangent of the result, and returns that of ``linear_args``. The transpose
+    of the transpose is ``fun`` again.
 
     >>> def half(x):
     ...     return linear_call(lambda r, x: x / r, lambda r, ct: ct / r, 2.0, x)
@@ -109,9 +109,9 @@ def linear_call(fun: Callable, fun_transpose: Callable, residual_args, linear_ar
         fun_transpose, out_tree, [a.to_tangent() for a in forward.out_avals])
     if back_tree != lin_tree:
         raise TypeError(explain(
-            name, f"{name_of(fun_transpose)} must give a cotangent of the structure of "
+            name, f"{name_of(fun_transpose)} must return a cotangent of the structure of "
             "linear_args.", f"linear_args: {lin_tree}", f"cotangent:   {back_tree}"))
-    # What the functions close over are residuals too, each time of both.
+    # Values that either function closes over are residuals of both.
     more = [Var(typeof(x)) for x in captured], [Var(typeof(x)) for x in captured_back]
     forward = _with_arguments(forward, len(captured), more[1])
     back = _with_arguments(back, 0, more[0])

@@ -1,8 +1,8 @@
-"""Bodies of loops, transformed: for derivatives, batches, partial evaluation, dead code.
+"""Transformations of loop bodies: derivatives, batches, partial evaluation, dead code.
 
-A body takes consts, carry and one slice of each of the xs, and gives carry and ys; that of a
-``while_loop`` has neither xs nor ys. Which carries take part in a transformation is found by
-repeating it until the carries go in as they come out.
+A body takes consts, carry and one slice of each of the xs, and returns carry and ys; the body of a
+``while_loop`` has neither xs nor ys. The carries that take part in a transformation are found by
+repeating it until its carries agree before and after a step.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ def forward_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, nonzero: 
 
 
 class Parts(NamedTuple):
-    """A scan in two: one over known values, run now, and one that a trace records for later.
+    """A scan split in two: one over known values, run now, and one that a trace records for later.
 
-    What later needs of now, the residuals, is the same in each step or is read step by step.
+    The residuals, values that the later scan needs, are constant or are read step by step.
     """
 
     before: ClosedJaxpr  # from known consts to residuals that are the same in each step
-    now: ClosedJaxpr  # takes what is used of: known consts, those residuals, carry, xs
+    now: ClosedJaxpr  # takes the used ones of: known consts, those residuals, carry, xs
     used: list[bool]
     later: ClosedJaxpr
     carry: list[bool]  # which carries are unknown
     ys: list[bool]
-    fixed: list[int]  # what later gets as constants: positions among known consts and ``before``
-    read: list[int]  # what later reads: positions among known xs, ys and stacks
+    fixed: list[int]  # constants of the later scan: positions among known consts and ``before``
+    read: list[int]  # xs of the later scan: positions among known xs, ys and stacks
 
 
 @cached_by_jaxpr
@@ -80,7 +80,7 @@ def parts_of(closed: ClosedJaxpr, num_consts: int, num_carry: int, unknown: tupl
     same = [type(v) is Literal or v in invariant for v in residuals]
     hoisted = list(dict.fromkeys(
         v for v, s in zip(residuals, same) if s and v not in given_consts))
-    # Of what changes from step to step, some is read or stacked in any case.
+    # Some values that change from step to step are read or stacked in any case.
     fixed, read = [*given_consts, *hoisted], [*given_xs, *outs[counts[1]:]]
     stacked = list(dict.fromkeys(
         v for v, s in zip(residuals, same) if not s and v not in read))
@@ -118,11 +118,11 @@ def _invariant(jaxpr: Jaxpr, fixed: Sequence[Var]) -> set[Atom]:
 def backward_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: tuple[bool, ...],
                   nonzero: tuple[bool, ...], weak: tuple[bool, ...],
                   ) -> tuple[ClosedJaxpr, list[bool]]:
-    """The transposed body, and which cotangents it gives: of consts, carry and xs that are linear.
+    """The transposed body, and which cotangents it returns: of linear consts, carry and xs.
 
-    It takes the known consts; then, as its carry, cotangents of consts, summed up so far, and of
-    the carry; then cotangents of ys and the known xs. Only nonzero cotangents are there;
-    ``weak`` says which of those given have a weak type.
+    It takes the known consts; then, as its carry, the sums of cotangents of consts so far and
+    cotangents of the carry; then cotangents of ys, and the known xs. Only nonzero cotangents are
+    passed; ``weak`` says which of them have a weak type.
     """
     consts, _, xs = split(linear, num_consts, num_carry)
     carry, ys = split(nonzero, num_carry)
@@ -139,7 +139,7 @@ def backward_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: 
 
 
 def _settled(closed: ClosedJaxpr, num_consts: int, num_carry: int) -> ClosedJaxpr:
-    """The body with carries that are weak only where they come back weak."""
+    """The body, with weak carries only where it returns weak ones."""
     jaxpr = closed.jaxpr
     carry = jaxpr.invars[num_consts:num_consts + num_carry]
     names: dict[Var, Atom] = {v: Var(v.aval.strip_weak_type()) for v, end in zip(
@@ -151,10 +151,10 @@ def _settled(closed: ClosedJaxpr, num_consts: int, num_carry: int) -> ClosedJaxp
 def _transposed(closed: ClosedJaxpr, consts: Sequence[bool], xs: Sequence[bool],
                 sums: Sequence[bool], nonzero: Sequence[bool], ct_avals: Sequence[ShapedArray],
                 ) -> tuple[ClosedJaxpr, list[bool]]:
-    """A transposed body, and which cotangents turned out not to be zero.
+    """A transposed body, and which cotangents are nonzero.
 
-    ``consts`` and ``xs`` say which are linear; ``sums``, for which linear consts cotangents are
-    summed up; ``nonzero``, which results have cotangents.
+    ``consts`` and ``xs`` say which are linear; ``sums``, which linear consts have sums of
+    cotangents; ``nonzero``, which results have cotangents.
     """
     jaxpr = closed.jaxpr
     num_carry = len(jaxpr.invars) - len(consts) - len(xs)
@@ -189,7 +189,7 @@ def batched_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, axis,
                  dims: tuple) -> tuple[ClosedJaxpr, list]:
     """The body over a batch, and where results have the batch axis.
 
-    That is in front, or nowhere; values of high types are mapped as they say.
+    The axis is in front, or there is none; high types define how their values are mapped.
     """
     consts, carry, xs = split(dims, num_consts, num_carry)
     while True:
@@ -203,7 +203,7 @@ def batched_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, axis,
 
 
 def check_mapping(start: Sequence[Any], end: Sequence[Any]) -> None:
-    """A step must not change how carries of high types are mapped."""
+    """Check that a step does not change how carries of high types are mapped."""
     for before, after in zip(start, end):
         if isinstance(before, MappingSpec) and before != after:
             raise NotImplementedError(explain(
@@ -214,7 +214,7 @@ def check_mapping(start: Sequence[Any], end: Sequence[Any]) -> None:
 @cached_by_jaxpr
 def pruned(closed: ClosedJaxpr, num_consts: int, num_carry: int, used: tuple[bool, ...],
            ) -> tuple[ClosedJaxpr | None, list[bool], list[bool]]:
-    """The body without dead code (None if it has none), and the operands and results left."""
+    """The body without dead code (None if it has none), and the remaining operands and results."""
     carry, ys = split(used, num_carry)
     while True:
         jaxpr, found = dce(closed.jaxpr, [*carry, *ys])
@@ -235,7 +235,7 @@ def forwarding(closed: ClosedJaxpr, num_consts: int, num_carry: int,
                ) -> tuple[ClosedJaxpr | None, list[bool], list[int | None]]:
     """The body without carries that never change and without ys that are xs.
 
-    Such carries come first among its consts. Gives that body (None if it is the same), which
+    Such carries come first among its consts. Returns that body (None if it is the same), which
     carries they are, and for each of the ys which of the xs it is, if any.
     """
     jaxpr = closed.jaxpr

@@ -38,7 +38,7 @@ def scan(f: Callable, init, xs=None, length: int | None = None, reverse: bool = 
          unroll: int | bool = 1, _split_transpose: bool = False):
     """Run ``f`` over the leading axis of ``xs``, carrying a value from step to step.
 
-    ``f(carry, x)`` gives a pair: the next carry, and what is to be stacked. The result is the last
+    ``f(carry, x)`` returns a pair: the next carry, and a value to stack. The result is the last
     carry and the stack, as if written::
 
         carry, ys = init, []
@@ -47,16 +47,16 @@ def scan(f: Callable, init, xs=None, length: int | None = None, reverse: bool = 
             ys.append(y)
         return carry, stack(ys)
 
-    ``init``, ``xs`` and what ``f`` gives are pytrees of arrays. The carry keeps its structure,
-    shapes and dtypes. Without ``xs``, ``length`` says how often to run; ``f`` then gets None.
+    ``init``, ``xs`` and the results of ``f`` are pytrees of arrays. The carry keeps its structure,
+    shapes and dtypes. Without ``xs``, ``length`` is the number of steps; ``f`` then gets None.
 
     Args:
       f: The body. It is traced once, however long the loop.
       init: The first carry.
       xs: Arrays with a common size of their first axes.
-      length: The number of steps; needed only where ``xs`` has no arrays.
-      reverse: Start with the last slice; what is stacked keeps the order of ``xs``.
-      unroll: How many steps to compile in a row; True for all. Up to 16 are, of a small body.
+      length: The number of steps; needed only if ``xs`` has no arrays.
+      reverse: Start with the last slice; stacked values keep the order of ``xs``.
+      unroll: How many steps to compile in a row; True for all. At most 16, of a small body.
 
     >>> scan(lambda total, x: (total + x, total), 0.0, jnp.arange(4.0))
     (Array(6., dtype=float32), Array([0., 0., 1., 3.], dtype=float32, weak_type=True))
@@ -69,9 +69,9 @@ def scan(f: Callable, init, xs=None, length: int | None = None, reverse: bool = 
 def map(f: Callable, xs, *, batch_size: int | None = None):
     """Apply ``f`` to each slice of ``xs`` along the leading axes, and stack the results.
 
-    As :func:`tanx.vmap` in what it computes, and as a loop in how: ``f`` runs on one slice after
-    another, so that memory for its intermediate values is needed once. With ``batch_size``, it
-    runs on that many slices at once, vectorised.
+    It computes the same as :func:`tanx.vmap`, but in a loop: ``f`` runs on one slice after another,
+    so that memory for its intermediate values is needed only once. With ``batch_size``, it runs on
+    that many slices at once, vectorised.
 
     >>> map(lambda x: x ** 2, jnp.arange(4))
     Array([0, 1, 4, 9], dtype=int32)
@@ -128,10 +128,10 @@ def _vmapped(f: Callable, _, x) -> tuple[Any, Any]:
 def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool | None = None):
     """Replace ``init_val`` by ``body_fun(i, value)`` for each ``i`` from ``lower`` up to ``upper``.
 
-    The value, a pytree, keeps its structure and types. Where both bounds are Python or NumPy
-    integers this is a :func:`scan`, else a :func:`while_loop`; both can be differentiated.
+    The value, a pytree, keeps its structure and types. If both bounds are Python or NumPy integers
+    this is a :func:`scan`, else a :func:`while_loop`; both can be differentiated.
     Both bounds may be floats: known ones are truncated to integers, else the index is a float.
-    ``unroll`` says how many steps to compile in a row, and needs such bounds.
+    ``unroll`` is the number of steps to compile in a row, and needs integer bounds.
 
     >>> fori_loop(1, 6, lambda i, product: product * i, 1)
     Array(120, dtype=int32, weak_type=True)
@@ -161,7 +161,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
 
 
 def _below(body_fun: Callable, upper, i, *_):
-    """The condition; it goes with the body, and is not remembered for longer."""
+    """The condition; it takes the body, so that it is cached only as long as the body lives."""
     return lt(i, upper)
 
 
@@ -176,7 +176,7 @@ def _next(i):
 
 
 def _bounds(function: str, lower, upper) -> tuple[Any, Any]:
-    """Both bounds as Python integers where they are such, else as arrays of one dtype.
+    """Both bounds as Python integers if they are, else as arrays of one dtype.
 
     The index has the type of the lower one.
     """
@@ -184,7 +184,7 @@ def _bounds(function: str, lower, upper) -> tuple[Any, Any]:
     if not any(all(_is_scalar(x, kind) for x in bounds.values())
                for kind in (np.integer, np.floating)):
         raise TypeError(explain(
-            function, "the bounds must be integers, or both be floats.",
+            function, "the bounds must both be integers, or both be floats.",
             *(f"{name}: {str(typeof(x)) if is_arraylike(x) else repr(x):.100}"
               for name, x in bounds.items())))
     types = [typeof(x) for x in bounds.values()]
@@ -200,11 +200,11 @@ def _bounds(function: str, lower, upper) -> tuple[Any, Any]:
         if max(abs(int(lower)), abs(int(upper))) > largest:
             raise OverflowError(explain(
                 function, f"the bounds must not exceed {largest}.", f"lower: {lower}",
-                f"upper: {upper}", hint="tanx.enable_x64 makes integers of 64 bits."))
+                f"upper: {upper}", hint="tanx.enable_x64 enables 64-bit integers."))
         return int(lower), int(upper)
     dtype, weak = dtypes.result_type(*types, return_weak_type_flag=True)
     if known and np.can_cast(dtype, dtypes.default_int()):
-        dtype, weak = dtypes.default_int(), True  # what is known counts as Python's numbers do
+        dtype, weak = dtypes.default_int(), True  # known bounds have the type of Python numbers
     counts_weakly = weak or types[0].weak_type and types[0].dtype == dtype
     return convert(lower, dtype, counts_weakly), convert(upper, dtype, weak)
 
@@ -217,12 +217,12 @@ def _is_scalar(x, kind: type) -> bool:
 def checkpointed_scan(f: Callable, init, xs=None, length: int | None = None,
                       reverse: bool = False, unroll: int | bool = 1, *,
                       segment: int | None = None):
-    """As :func:`scan`, with memory for gradients that grows as the square root of its length.
+    """As :func:`scan`, with memory for gradients that grows with the square root of its length.
 
-    The loop is cut into segments. For the backward pass only the carry at the start of each is
-    stored, and a segment is run again when its turn comes: one more forward computation, in
-    exchange for memory of ``n / segment`` carries and of the intermediate values of one segment.
-    ``segment`` is the number of steps in each; about the square root of all unless given.
+    The loop is cut into segments. For the backward pass only the carry at the start of each segment
+    is stored, and segments are recomputed one by one. This costs one more forward computation; the
+    memory is that of ``n / segment`` carries and of the intermediate values of one segment.
+    ``segment`` is the number of steps in each; by default about the square root of all.
 
     >>> f = lambda x: checkpointed_scan(lambda c, _: (jnp.sin(c), None), x, length=100)[0]
     >>> tanx.grad(f)(1.0)
@@ -263,9 +263,9 @@ def checkpointed_scan(f: Callable, init, xs=None, length: int | None = None,
 
 
 def _segment(steps: int) -> int:
-    """A length of segments near the square root that leaves no rest, if there is one.
+    """A length of segments near the square root, if possible one that divides the number of steps.
 
-    Then the arrays that are read step by step are read where they are.
+    Then the xs are read without a copy.
     """
     root = max(1, math.isqrt(steps))
     whole = [n for n in range(max(1, root // 2), 2 * root + 1) if steps % n == 0]
@@ -276,11 +276,11 @@ def _segment(steps: int) -> int:
 
 
 def pair_of(f: Callable, carry, x) -> tuple[Any, Any]:
-    """Run the body of a scan; it gives two things."""
+    """Run the body of a scan, and check that it returns a pair."""
     result = f(carry, x)
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(explain(
-            "tanx.lax.scan", "the body must give a pair: the next carry, and what is stacked.",
+            "tanx.lax.scan", "the body must return a pair: the next carry, and a value to stack.",
             f"{name_of(f)} gave: {_summary(result)}",
             hint="return carry, None to stack nothing."))
     return result[0], result[1]
@@ -323,7 +323,7 @@ def run_scan(function: str, f: Callable, init, xs, length, reverse, unroll, run:
 
 def _staged(function: str, f: Callable, init, x, run: Callable, several: bool,
             ) -> tuple[list[Any], Body]:
-    """The leaves of the carry to start with, and the body staged for them; all checked."""
+    """The leaves of the initial carry, and the body staged for them; both checked."""
     start, tree = flat_leaves(f"{function}: init", init, keep_numbers=True)
     check_distinct(function, start)
 
@@ -355,7 +355,7 @@ def _in_python(f: Callable, init, xs, length: int, reverse: bool, run: Callable)
 
 
 def _stacked(*parts):
-    """The stacked results of the steps; a Python number at first takes the type of later ones."""
+    """The stacked results of the steps; Python numbers take the type of the other results."""
     arrays = [as_array(x) for x in parts]
     dtype, weak = dtypes.result_type(*arrays, return_weak_type_flag=True)
     return stack([convert(x, dtype, weak) if x.weak_type else x for x in arrays])
@@ -380,7 +380,7 @@ def steps_of(function: str, xs, slices, length) -> int:
     facts = [f"xs{tree_util.keystr(path)}: {typeof(leaf)}" for path, leaf in zip(paths, slices)]
     if any(not size for _, size in sizes):
         raise np.exceptions.AxisError(explain(
-            function, "each array of xs needs an axis to go along.", *facts))
+            function, "each array of xs needs a leading axis.", *facts))
     found = {size[0] for _, size in sizes}
     if length is not None:
         try:
@@ -395,7 +395,7 @@ def steps_of(function: str, xs, slices, length) -> int:
     if not found:
         raise ValueError(explain(
             function, "the number of steps is unknown.", *facts or ["xs: no arrays"],
-            hint="give length, or arrays to go along in xs."))
+            hint="give length, or arrays in xs."))
     if len(found) > 1:
         raise ValueError(explain(
             function, "the leading axes of xs, and length if given, must agree.", *facts))

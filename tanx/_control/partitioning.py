@@ -1,6 +1,6 @@
-"""``custom_partitioning``: functions that say how they are divided over devices.
+"""``custom_partitioning``: functions with the user's rules for division over devices.
 
-On one device nothing is divided: the function runs as it is, and jaxprs show the call by its name.
+On one device nothing is divided: the function runs unchanged, and jaxprs show the call by its name.
 The annotations are stored for a partitioner to read.
 """
 
@@ -24,11 +24,11 @@ __all__ = ["BATCHING", "ArrayMapping", "CompoundFactor", "SdyShardingRule", "cus
            "custom_partitioning_p"]
 
 BATCHING = "…"
-"""The factor of a mapping for all leading dimensions."""
+"""The factor that stands for all leading dimensions."""
 
 
 class CompoundFactor(tuple):
-    """Several factors that divide one dimension, the slowest first.
+    """Several factors of one dimension, the slowest first.
 
     >>> tanx.experimental.custom_partitioning.CompoundFactor("i", "j")
     CompoundFactor('i', 'j')
@@ -67,9 +67,9 @@ class ArrayMapping(tuple):
 
 
 class SdyShardingRule:
-    """Which dimensions of results and operands belong together: those of one factor.
+    """Which dimensions of results and operands correspond: those with the same factor.
 
-    ``factor_sizes`` are the sizes of factors that are part of a compound one.
+    ``factor_sizes`` holds the sizes of factors that are part of a compound one.
     """
 
     def __init__(self, operand_mappings: Sequence[ArrayMapping],
@@ -141,7 +141,7 @@ def _read_rule(text: str, **options) -> SdyShardingRule:
 
 
 class CustomPartitioning(Composite):
-    """A call of a function that says how it is divided; on one device, of the function as it is."""
+    """A call of a function with partitioning rules; on one device, a plain call."""
 
     name = "custom_partitioning"
 
@@ -156,10 +156,10 @@ custom_partitioning_p = CustomPartitioning()
 
 
 class custom_partitioning:
-    """Give a function a way of your own to be divided over devices.
+    """Give a function custom rules for its division over devices.
 
-    :meth:`def_partition` takes the functions that say how. There is one device so far, on which the
-    function runs as it is; it can be differentiated and mapped as any other.
+    :meth:`def_partition` sets the rules. On a single device the function runs unchanged; it can be
+    differentiated and mapped like any other.
 
     >>> from tanx.experimental.custom_partitioning import custom_partitioning
     >>> @custom_partitioning
@@ -187,16 +187,16 @@ class custom_partitioning:
                       propagate_user_sharding=None, decode_shardings: bool = True,
                       sharding_rule=None, *, reduction_factors=(), need_replication_factors=(),
                       permutation_factors=(), **factor_sizes: int) -> Callable:
-        """Say how the function is divided.
+        """Set the rules for dividing the function.
 
         Args:
           partition: ``partition(mesh, arg_shapes, result_shape)`` returns the mesh, the function of
             the parts, and the shardings of results and arguments.
           infer_sharding_from_operands: The sharding of the result from those of the arguments.
-          propagate_user_sharding: The sharding of the result from the one that is asked for.
-          decode_shardings: Whether these functions are shown shardings by names of axes.
-          sharding_rule: Which dimensions belong together, as text or a :class:`SdyShardingRule`, or
-            a function that gives either.
+          propagate_user_sharding: The sharding of the result from the requested one.
+          decode_shardings: Whether these functions receive shardings with names of axes.
+          sharding_rule: Which dimensions correspond, as text or a :class:`SdyShardingRule`, or a
+          function that returns either.
         """
         if not callable(partition):
             raise TypeError(_wrong("partition must be a function.", repr(partition)))
@@ -212,7 +212,7 @@ class custom_partitioning:
     @boundary
     def __call__(self, *args, **kwargs):
         if self.partition is None:
-            raise RuntimeError(_wrong("the function does not say yet how it is divided; call its "
+            raise RuntimeError(_wrong("the function has no partitioning rules yet; call its "
                                       "method def_partition.", self.__name__))
         bound = inspect.signature(self.fun).bind(*args, **kwargs)
         bound.apply_defaults()

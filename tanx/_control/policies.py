@@ -33,7 +33,7 @@ Saveable, Recompute = _Answer("Saveable", True), _Answer("Recompute", False)
 
 
 class Offloadable(NamedTuple):
-    """Store the value in another memory. The CPU has one memory only, where it stays."""
+    """Store the value in another memory; the CPU has only one, so it stays there."""
 
     src: str
     dst: str
@@ -80,7 +80,7 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Callable:
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Callable:
-    """Store the values named by ``checkpoint_name``, save those with one of these names."""
+    """Store the values named by ``checkpoint_name``, except those with one of these names."""
     return _named(lambda name: name not in names_not_to_save)
 
 

@@ -1,8 +1,8 @@
-"""Regions: functions that say something to the compiler, or about where they run.
+"""Regions: functions with metadata for the compiler, or about where they run.
 
-JAX hands metadata, scheduling groups and places of computation on to XLA. tanx keeps them in
-jaxprs, through every transformation, for readers of jaxprs; its own compiler makes one program
-of all regions, for the one processor there is.
+JAX passes metadata, scheduling groups and places of computation to XLA. tanx keeps them in jaxprs,
+through every transformation, for readers of jaxprs; its own compiler builds one program from all
+regions, for one processor.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class XlaMetadataCall(Call):
 
 
 class XlaMetadataValue(Identity):
-    """A value with metadata, of which derivatives know nothing."""
+    """A value with metadata, which derivatives ignore."""
 
     name = "xla_metadata_value"
 
@@ -50,7 +50,7 @@ class XlaMetadataValue(Identity):
 
 
 class ComputeOn(Call):
-    """A function that is to run at a place, with results in some spaces of memory."""
+    """A function to run at a given place, with results in given memory spaces."""
 
     name = "compute_on"
     spaces = "out_memory_spaces"
@@ -67,7 +67,7 @@ class ComputeOn(Call):
 
 
 class FusedCall(ComputeOn):
-    """A function that is to be one kernel."""
+    """A function to compile to one kernel."""
 
     name = "fused_call"
     spaces = "out_spaces"
@@ -113,7 +113,7 @@ def _pairs(function: str, metadata: Mapping[str, Any] | None) -> tuple[tuple[str
 
 
 def xla_metadata_call(f: Callable | None = None, /, **meta: Any) -> Callable:
-    """A function with metadata, which its equation shows; without one, gives a decorator.
+    """A function with metadata, which its equation shows; without ``f``, returns a decorator.
 
     >>> from tanx.experimental.xla_metadata import xla_metadata_call
     >>> print(tanx.make_jaxpr(xla_metadata_call(jnp.negative, stage="a"))(1.0))
@@ -130,7 +130,7 @@ def xla_metadata_call(f: Callable | None = None, /, **meta: Any) -> Callable:
 
 def xla_metadata_call2(f: Callable | None = None, /, metadata: Mapping[str, Any] | None = None, *,
                        ad_metadata: str | Mapping[str, Any] = "same") -> Callable:
-    """As :func:`xla_metadata_call`, with metadata of their own for derivatives.
+    """As :func:`xla_metadata_call`, with separate metadata for derivatives.
 
     ``ad_metadata`` is ``"same"``, ``"drop"`` for none, or a dict.
 
@@ -157,9 +157,9 @@ def _with_metadata(f: Callable, metadata: Mapping[str, Any] | None,
 
 
 def must_fuse_call(identifier: Any) -> Callable:
-    """A decorator for functions that are to become one kernel, named by ``identifier``.
+    """A decorator for functions that should become one kernel, named by ``identifier``.
 
-    tanx fuses what it can in any case.
+    tanx always fuses what it can.
 
     >>> from tanx.experimental.xla_metadata import must_fuse_call
     >>> must_fuse_call("scale")(lambda x: 2 * x)(3.0)
@@ -180,9 +180,9 @@ def scheduling_group(name: Any) -> Callable:
 
 @contextlib.contextmanager
 def fuse_limit() -> Iterator[None]:
-    """A block, or by decoration a function, that asks XLA not to fuse across its border.
+    """A block, or a decorated function, that asks XLA not to fuse across its border.
 
-    Where tanx fuses does not change what is computed, so nothing happens here.
+    In tanx fusion does not change results, so this has no effect.
 
     >>> from tanx.experimental.xla_metadata import fuse_limit
     >>> fuse_limit()(lambda x: 2 * x)(3.0)
@@ -192,13 +192,13 @@ def fuse_limit() -> Iterator[None]:
 
 
 class _Metadata(contextlib.ContextDecorator):
-    """A block, or a function, whose operations have metadata for XLA, which nothing here reads."""
+    """A block, or a function, whose operations have metadata for XLA; tanx ignores it."""
 
     def __init__(self, pairs: Mapping[str, Any]):
         self.pairs = pairs
 
     def __enter__(self) -> None:
-        hash(tuple(self.pairs.items()))  # JAX says so too, where one has no hash
+        hash(tuple(self.pairs.items()))  # raises if a value is not hashable, as JAX does
 
     def __call__(self, f: Callable) -> Callable:
         """The function itself, so that a jitted one keeps its methods."""
@@ -210,7 +210,7 @@ class _Metadata(contextlib.ContextDecorator):
 
 
 def set_xla_metadata(x: Any = None, **kwargs: Any) -> Any:
-    """A pytree of arrays with metadata; without one, a block whose operations have it.
+    """A pytree of arrays with metadata; without ``x``, a block whose operations have it.
 
     >>> from tanx.experimental.xla_metadata import set_xla_metadata
     >>> print(tanx.make_jaxpr(lambda x: set_xla_metadata(x, stage="a"))(1.0))

@@ -111,7 +111,7 @@ def _or_effects(policy: Callable | None) -> Callable:
 
 
 def _not_giving(eqn: JaxprEqn, stored: set[Var]) -> JaxprEqn:
-    """An equation some of whose results may be known from elsewhere."""
+    """An equation without the results that are stored already."""
     if stored.isdisjoint(eqn.outvars):
         return eqn
     return eqn.replace(outvars=[DropVar(v.aval) if v in stored else v for v in eqn.outvars])
@@ -127,7 +127,7 @@ class Remat(Call):
     name = "remat2"
 
     def written(self, params):
-        """Without the policy, a plain function: it only matters to derivatives."""
+        """A plain call, without the policy, which only matters for derivatives."""
         return self.name, {key: value for key, value in params.items() if key != "policy"}
 
     def restored(self, params):
@@ -200,7 +200,7 @@ def checkpoint_name(x, name: str):
 
 
 checkpoint_name_fwd = checkpoint_name
-"""The same: a name has no part in the backward pass."""
+"""The unnamed value: names have no meaning in the backward pass."""
 
 
 def checkpoint(fun: Callable | None = None, *, prevent_cse: bool = True, policy=None,
@@ -209,8 +209,8 @@ def checkpoint(fun: Callable | None = None, *, prevent_cse: bool = True, policy=
 
     Memory for the backward pass then grows with the arguments and results of ``fun``, not with
     everything inside; the price is one more forward computation. ``policy``, from
-    ``tanx.checkpoint_policies``, names values to be stored anyway; ``static_argnums`` and
-    ``static_argnames`` are arguments to be treated as Python constants; ``prevent_cse`` keeps the
+    ``tanx.checkpoint_policies``, selects values to store anyway; ``static_argnums`` and
+    ``static_argnames`` are arguments to treat as Python constants; ``prevent_cse`` keeps the
     compiler from merging the recomputation with the first computation.
 
     >>> f = checkpoint(lambda x: jnp.sin(jnp.sin(x)))
@@ -264,7 +264,7 @@ def _staged(fun: Callable, args: tuple, kwargs: dict, fixed: dict, keywords: dic
         known = memory.find(key)
         if known is not None:
             return known, []
-    except TypeError:  # static values need no hash; those without are not remembered
+    except TypeError:  # static values that are not hashable are not cached
         memory = None
     out_tree = None
 

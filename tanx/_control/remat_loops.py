@@ -1,8 +1,8 @@
-"""Loops under ``checkpoint`` with a policy: what the policy lets be stored of each of their steps.
+"""Loops under ``checkpoint`` with a policy: storing what the policy allows in each step.
 
-A policy is asked for equations, and those of a loop are in its body. So a scan of which part is
-still unknown is taken apart: one scan runs now, and stacks the values that may be stored; another
-computes again from them what else the third needs, which is the unknown part.
+A policy is called for equations, and those of a loop are in its body. So a scan with an unknown
+part is split in three: the first runs now, and stacks the values that may be stored; the second
+recomputes from them the other values that the third, the unknown part, needs.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["Exposed", "expose_loops"]
 
 
 class Exposed(NamedTuple):
-    """A jaxpr whose loops are taken apart."""
+    """A jaxpr with split loops."""
 
     closed: ClosedJaxpr
     saved: list[Any]  # variables: stacks of values that may be stored
-    again: dict[Any, Atom]  # for each result of a loop that runs now, the one computed again
+    again: dict[Any, Atom]  # for each result of a loop that runs now, the recomputed one
 
 
 class _Known(NamedTuple):
@@ -38,7 +38,7 @@ class _Known(NamedTuple):
 
 
 def expose_loops(closed: ClosedJaxpr, unknown: Sequence[bool], policy: Callable) -> Exposed:
-    """Take apart the scans of a jaxpr whose arguments are partly unknown."""
+    """Split the scans of a jaxpr whose arguments are partly unknown."""
     jaxpr = closed.jaxpr
     if not any(eqn.primitive is scan_p for eqn in jaxpr.eqns):
         return Exposed(closed, [], {})
@@ -77,7 +77,7 @@ def expose_loops(closed: ClosedJaxpr, unknown: Sequence[bool], policy: Callable)
 
 
 def _known_part(eqn: JaxprEqn, unknown: Sequence[bool], policy: Callable) -> _Known | None:
-    """The known part of a scan, if the policy lets any of it be stored."""
+    """The known part of a scan, if the policy allows to store any of it."""
     if eqn.primitive is not scan_p or not any(unknown):
         return None
     parts = parts_of(eqn.params["jaxpr"], eqn.params["num_consts"], eqn.params["num_carry"],
@@ -89,7 +89,7 @@ def _known_part(eqn: JaxprEqn, unknown: Sequence[bool], policy: Callable) -> _Kn
 
 def _run(known: _Known, operands: Sequence[Any], unknown: Sequence[bool], saved: list,
          first: list, again: list) -> tuple[list[Any], list[bool]]:
-    """Apply the three scans; the results of the one there was, and which of them are unknown."""
+    """Apply the three scans; returns the results of the original scan, and which are unknown."""
     eqn, parts, values = known
     params, now = eqn.params, parts.now
     rest = {name: params[name] for name in ("length", "reverse", "unroll")}
@@ -121,7 +121,7 @@ def _run(known: _Known, operands: Sequence[Any], unknown: Sequence[bool], saved:
 
 def _bodies(now: ClosedJaxpr, values: Sequence[Var], ends: int,
             ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[Atom]]:
-    """The body that stacks ``values``, the one that reads them, and what else that one stacks."""
+    """The body that stacks ``values``, the one that reads them, and what the latter stacks."""
     jaxpr = now.jaxpr
     results, residuals = split(jaxpr.outvars, ends)
     left = [v for v in residuals if v not in values]

@@ -1,4 +1,4 @@
-"""Random numbers without a key: new ones at each call, which cannot be reproduced."""
+"""Random numbers without a key: different at each call, not reproducible."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class RngUniform(Callback):
 
 @cache
 def _generator() -> np.random.Generator:
-    return np.random.default_rng()  # when first needed: NumPy takes its time to load that
+    return np.random.default_rng()  # on first use: slow to load
 
 
 def _draw(a: np.ndarray, b: np.ndarray, shape) -> np.ndarray:
@@ -70,7 +70,7 @@ rng_uniform_p = RngUniform()
 
 
 def rng_uniform(a, b, shape):
-    """Uniform random numbers of ``shape`` from ``a`` up to ``b``, other ones at each call.
+    """Uniform random numbers of ``shape`` from ``a`` up to ``b``, different at each call.
 
     There is no key, so the same numbers cannot be drawn again; see :func:`tanx.random.uniform`.
 

@@ -1,4 +1,4 @@
-"""``scan``: a loop of known length that carries values along and stacks what each step gives.
+"""``scan``: a loop of known length that carries values and stacks the results of its steps.
 
 The operands are constants (*consts*), values that are carried (*carry*) and arrays that are read
 one slice per step (*xs*); the results are the last carry and the stacked *ys*. The body takes
@@ -56,7 +56,7 @@ class Scan(RunsFunctions):
                  if not a.matches(b)]
         if wrong:
             raise TypeError(explain(
-                "tanx.lax.scan", "the operands must be of the types that the body takes.",
+                "tanx.lax.scan", "the operands must have the types that the body takes.",
                 *(f"operand {i}: {b}, expected {a}" for i, a, b in wrong)))
         outs = jaxpr.out_avals
         return outs[:num_carry] + [_stacked(a, length) for a in outs[num_carry:]]
@@ -186,7 +186,7 @@ class Scan(RunsFunctions):
             if isinstance(spec, MappingSpec):
                 raise NotImplementedError(explain(
                     "tanx.vmap", "does not map a scan along a second axis of values of high types.",
-                    f"spec: {spec}", hint="let the scan have vmap inside of it."))
+                    f"spec: {spec}", hint="use vmap inside of the scan."))
         moving = {num_consts + i for i, d in enumerate(out[:num_carry]) if d is not None}
         operands = [materialize(x, d, axis.size) if i in moving
                     else materialize(x, d, axis.size, 1) if i >= count and d is not None
@@ -196,10 +196,10 @@ class Scan(RunsFunctions):
         return outs, [d if i < num_carry or d is None else 1 for i, d in enumerate(out)]
 
     batch = never("a loop is batched by batch_axis, which knows the mapped axis")
-    lower = never("the compiler makes loops of the native program itself")
+    lower = never("the compiler turns it into a native loop")
 
     def dce(self, used_outs, eqn):
-        """Drop carries, ys and operands that lead to no used result."""
+        """Drop carries, ys and operands that no used result depends on."""
         params = eqn.params
         num_consts, num_carry = params["num_consts"], params["num_carry"]
         body, ins, outs = pruned(params["jaxpr"], num_consts, num_carry, tuple(used_outs))
@@ -277,8 +277,8 @@ def map_lanes(closed: ClosedJaxpr, axis_size: int, args: Sequence[Any],
     for x, d in zip(args, dims):
         if isinstance(d, MappingSpec) and d != typeof(x).leading_axis_spec():
             raise NotImplementedError(explain(
-                "tanx.vmap", "lanes that choose or stop by themselves take values of high types "
-                "along their first axis.", f"operand: {typeof(x)}", f"mapped:  {d}"))
+                "tanx.vmap", "lanes that branch or stop independently need values of high types "
+                "mapped along their first axis.", f"operand: {typeof(x)}", f"mapped:  {d}"))
     outs = scan_p.bind(*consts, *lanes, jaxpr=_lanes(closed, batched), length=axis_size,
                        num_consts=len(consts), num_carry=0, reverse=False, unroll=1)
     outs = [y if (sharding := sharding_of_lanes(a, 0)) is None

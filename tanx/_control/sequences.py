@@ -1,7 +1,7 @@
-"""Sequences of values, types and flags, as the rules of loops and branches take them apart.
+"""Helpers for sequences of values, types and flags in the rules of loops and branches.
 
-The operands of a loop are one sequence: consts, then the carry, then the xs. Rules split it, pick
-some items by flags, and put items back in order.
+The operands of a loop are one sequence: consts, then the carry, then the xs. Rules split it, select
+items by flags, and put items back in order.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def parted(items: Sequence[T], which: Sequence[bool]) -> tuple[list[T], list[T]]
 
 
 def merged(no: Sequence[T], yes: Sequence[T], which: Sequence[bool]) -> list[T]:
-    """The sequence that :func:`parted` parts into these two."""
+    """The inverse of :func:`parted`."""
     false, true = iter(no), iter(yes)
     return [next(true) if w else next(false) for w in which]
 
@@ -57,7 +57,7 @@ def reordered(closed: ClosedJaxpr, ins: Sequence[int], outs: Sequence[int]) -> C
 
 
 def typed(values: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Array]:
-    """Operands of ``eval`` as arrays of their types: NumPy knows no keys and no weak types."""
+    """Operands of ``eval`` as arrays of their types: NumPy has neither keys nor weak types."""
     return [Array(x._value if type(x) is Array else np.asarray(x), False, a)
             for x, a in zip(values, avals, strict=True)]
 

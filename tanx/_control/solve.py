@@ -1,7 +1,7 @@
-"""Solutions with derivatives of their own: linear systems, and roots of functions.
+"""Implicit derivatives of solutions: linear systems, and roots of functions.
 
 The derivative of a solution does not depend on how it was found: it follows from the equation. So
-solvers may be anything, including loops that stop at any time.
+solvers can be any functions, including loops with data-dependent length.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _batched = cached_by_jaxpr(batch_jaxpr)
 
 
 class CustomLinearSolve(Primitive):
-    """Solves ``matvec(x) = b`` by a function; operands are what functions close over, then b.
+    """Solves ``matvec(x) = b`` by a function; operands are closed-over values, then b.
 
-    ``const_lengths`` says how many values each function closes over. The first results are x, as
-    many as there are of b; the others are further results of the solver.
+    ``const_lengths`` says how many values each function closes over. The first results are x, with
+    the same number of leaves as b; the others are further results of the solver.
     """
 
     name = "custom_linear_solve"
@@ -121,7 +121,7 @@ class CustomLinearSolve(Primitive):
         if jaxprs.transpose_solve is None:
             raise TypeError(explain(
                 _SOLVE, "reverse mode solves the transposed system, and needs a function for it.",
-                hint="give transpose_solve, or symmetric=True where the system is its own "
+                hint="give transpose_solve, or symmetric=True if the system is its own "
                      "transpose."))
         consts, b = _parts(args, const_lengths)
         right = [instantiate(ct) for ct in cts[:len(b)]]
@@ -152,7 +152,7 @@ linear_solve_p = CustomLinearSolve()
 
 
 def _parts(items: Sequence[Any], lengths: LinearSolve) -> tuple[LinearSolve, list]:
-    """Operands, or what belongs to them, by function; and those of b."""
+    """Items, one for each operand, by function; and those of b."""
     *consts, b = split(items, *lengths)
     return LinearSolve(*consts), b
 
@@ -160,7 +160,7 @@ def _parts(items: Sequence[Any], lengths: LinearSolve) -> tuple[LinearSolve, lis
 @cached_by_jaxpr
 def _taking_all(solve: ClosedJaxpr, count: int, before: tuple[ShapedArray, ...],
                 after: tuple[ShapedArray, ...]) -> ClosedJaxpr:
-    """The solver as a function of all operands, including those that are not its own."""
+    """The solver as a function of all operands, including those of other functions."""
     jaxpr = solve.jaxpr
     return ClosedJaxpr(jaxpr.replace(invars=[
         *map(Var, before), *jaxpr.invars[:count], *map(Var, after), *jaxpr.invars[count:]]),
@@ -173,12 +173,12 @@ def _taking_all(solve: ClosedJaxpr, count: int, before: tuple[ShapedArray, ...],
 def custom_linear_solve(matvec: Callable, b, solve: Callable,
                         transpose_solve: Callable | None = None, symmetric: bool = False,
                         has_aux: bool = False):
-    """Solve ``matvec(x) = b`` by a function of your own, with derivatives of the exact solution.
+    """Solve ``matvec(x) = b`` by a given function, with derivatives of the exact solution.
 
     ``matvec`` is a linear function from the structure of ``b`` to the same; it may close over
-    arrays, and derivatives with respect to these are right, too. ``solve(matvec, b)`` returns x.
+    arrays, and derivatives with respect to these are correct. ``solve(matvec, b)`` returns x.
     Reverse mode needs ``transpose_solve(vecmat, b)`` for the transposed system, unless the system
-    is ``symmetric``. With ``has_aux`` the solvers return pairs of the solution and something else,
+    is ``symmetric``. With ``has_aux`` the solvers return pairs of the solution and auxiliary data,
     which is returned unchanged.
 
     >>> a = jnp.array([2.0, 4.0])
@@ -191,9 +191,9 @@ def custom_linear_solve(matvec: Callable, b, solve: Callable,
     leaves, tree = flat_leaves(f"{_SOLVE}: b", b)
     avals = tree_util.tree_unflatten(tree, [typeof(x) for x in leaves])
     product = stage_body(_SOLVE, matvec, (avals,))
-    _check(_SOLVE, f"matvec, {name_of(matvec)}, must give", "b", avals, product, False)
+    _check(_SOLVE, f"matvec, {name_of(matvec)}, must return", "b", avals, product, False)
     found = stage_body(_SOLVE, lambda b: solve(matvec, b), (avals,))
-    _check(_SOLVE, f"solve, {name_of(solve)}, must give", "b", avals, found, has_aux)
+    _check(_SOLVE, f"solve, {name_of(solve)}, must return", "b", avals, found, has_aux)
     if symmetric:
         bodies = LinearSolve(product, product, found, found)
     elif transpose_solve is None:
@@ -204,7 +204,7 @@ def custom_linear_solve(matvec: Callable, b, solve: Callable,
                 product, flat_leaves(f"{_SOLVE}: argument of vecmat", x)[0]))
 
         other = stage_body(_SOLVE, lambda b: transpose_solve(vecmat, b), (avals,))
-        _check(_SOLVE, f"transpose_solve, {name_of(transpose_solve)}, must give", "b", avals,
+        _check(_SOLVE, f"transpose_solve, {name_of(transpose_solve)}, must return", "b", avals,
                other, has_aux)
         bodies = LinearSolve(product, stage_body(_SOLVE, vecmat, (avals,)), found, other)
     outs = linear_solve_p.bind(
@@ -222,7 +222,7 @@ def _run_transposed(product: Body, cts: Sequence[Any]) -> list:
 
 
 def _check(function: str, what: str, like: str, avals, body: Body, has_aux: bool) -> None:
-    """Check that a function returns its argument's structure, or a pair of that and something."""
+    """Check that a function returns its argument's structure, or with ``has_aux`` a pair."""
     tree = tree_util.tree_structure(avals)
     given = body.out_tree
     if has_aux:
@@ -247,10 +247,10 @@ def _check(function: str, what: str, like: str, avals, body: Body, has_aux: bool
 
 def custom_root(f: Callable, initial_guess, solve: Callable, tangent_solve: Callable,
                 has_aux: bool = False):
-    """A root of ``f``, found by a function of your own, with the derivative of the exact root.
+    """A root of ``f``, found by a given function, with the derivative of the exact root.
 
     ``solve(f, initial_guess)`` returns x with ``f(x) = 0``, or with ``has_aux`` a pair of that and
-    something else. ``tangent_solve(g, y)`` returns x with ``g(x) = y``, where g is linear: it is f
+    auxiliary data. ``tangent_solve(g, y)`` returns x with ``g(x) = y``, where g is linear: it is f
     linearized at the root. For scalars, use ``lambda g, y: y / g(1.0)``. The root depends on the
     values that ``f`` closes over, and not on the guess.
 
@@ -264,15 +264,15 @@ def custom_root(f: Callable, initial_guess, solve: Callable, tangent_solve: Call
     count = len(leaves)
     avals = tree_util.tree_unflatten(tree, [typeof(x) for x in leaves])
     body = stage_body(_ROOT, f, (avals,))
-    _check(_ROOT, f"f, {name_of(f)}, must give", "initial_guess", avals, body, False)
+    _check(_ROOT, f"f, {name_of(f)}, must return", "initial_guess", avals, body, False)
     found = stage_body(_ROOT, lambda guess: solve(f, guess), (avals,))
-    _check(_ROOT, f"solve, {name_of(solve)}, must give", "initial_guess", avals, found, has_aux)
+    _check(_ROOT, f"solve, {name_of(solve)}, must return", "initial_guess", avals, found, has_aux)
 
     def linear_solve(x, y):
         return tangent_solve(_linearized(f, x), y)
 
     linear = stage_body(_ROOT, linear_solve, (avals, avals))
-    _check(_ROOT, f"tangent_solve, {name_of(tangent_solve)}, must give", "initial_guess", avals,
+    _check(_ROOT, f"tangent_solve, {name_of(tangent_solve)}, must return", "initial_guess", avals,
            linear, False)
 
     @custom_jvp

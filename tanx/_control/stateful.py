@@ -1,4 +1,4 @@
-"""Primitives that run functions, which may use references."""
+"""Primitives that run functions with references."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["RunsFunctions"]
 class RunsFunctions(Primitive):
     """Base of primitives that run functions.
 
-    Where references are involved, a use becomes an equation while a function is staged. All other
-    traces see a use on the contents of the references, without any: see :meth:`discharge`.
+    With references, a use becomes an equation while a function is staged. All other traces see a
+    use on the contents of the references: see :meth:`discharge`.
     """
 
     def bind(self, *args, **params):
@@ -30,7 +30,7 @@ class RunsFunctions(Primitive):
         return context.trace.process(self, args, params)
 
     def check_refs(self, args) -> None:
-        """A function may not know one reference by two names."""
+        """Raise if two operands are the same reference."""
         check_distinct(f"tanx.{self.name}", args)
 
     def discharge(self, args, params):

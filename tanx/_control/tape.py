@@ -1,15 +1,15 @@
-"""Reverse mode of loops whose number of steps is found by running them.
+"""Reverse mode of loops whose number of steps is known only after running them.
 
 If values are known, :func:`recording` runs the loop once and stores what the derivative of each
-step needs: a tape. It ends when the loop does or when the tape is full; then another, larger one
+step needs: a tape. It stops when the loop ends or when the tape is full; then a larger tape
 continues. :func:`replaying` runs the derivative along a tape.
 
 In a staged program all sizes are fixed. There a backward pass recomputes the states of the loop,
-last one first. They are computed from the first one and stored, evenly spaced, as many as fit; the
-states between two of them are found in the same way, in the memory of the next level. With S slots
-per level, loops of S steps run once more, those of S * S steps twice, and so on: memory has a bound
-that does not depend on the number of steps, and all of it consists of ordinary loops, which can be
-transformed. Nothing is kept between the passes, so that surrounding loops have nothing to store.
+last one first. Starting from the first state, as many evenly spaced states as fit are stored; the
+states between two of them are recomputed in the same way, in the memory of the next level. With S
+slots per level, loops of S steps run once more, loops of S * S steps twice, and so on. Memory has a
+bound that does not depend on the number of steps, and everything consists of ordinary loops, which
+can be transformed. Nothing is kept between the passes, so surrounding loops have nothing to store.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from .sequences import kept, split
 
 __all__ = ["Unwound", "carried_along", "recording", "replaying", "rooms", "unwound"]
 
-ROOM = 1 << 22  # bytes for the states stored at each level, if that makes enough slots
+ROOM = 1 << 22  # bytes for the states stored at each level, if these are enough slots
 FEWEST, MOST = 64, 1 << 16  # slots per level
 LEVELS = 3  # at most; if they do not suffice, steps of the last one are repeated more often
-LONGEST = 1 << 31  # steps that are counted
+LONGEST = 1 << 31  # limit of the step counter
 LARGEST = 1 << 28  # bytes of a tape
 TAPES = *(1 << n for n in (18, 20, 22, 24, 26)), *[LARGEST] * 3  # bytes of consecutive tapes
 _INDEX = ShapedArray((), np.dtype(np.int32))
@@ -59,7 +59,7 @@ def rooms(now: ClosedJaxpr, num_carry: int, lanes: int) -> list[int]:
     if not size:
         return [LONGEST - 1]
     if lanes > 1 and FEWEST * size > LARGEST:
-        return []  # lanes run again one by one rather than having tapes all at once
+        return []  # lanes rerun one by one instead of all having tapes at once
     return [room // size if FEWEST * size < room else FEWEST for room in TAPES]
 
 
@@ -69,7 +69,7 @@ def recording(now: ClosedJaxpr, condition: ClosedJaxpr, loop: Callable, tests: i
     """A loop of at most ``room`` steps that stacks what its steps return besides the carry.
 
     It takes ``tests`` constants of the condition, constants of the steps, whether there is a first
-    step, and the carry; and returns the number of steps, whether more follow, the carry, and the
+    step, and the carry. It returns the number of steps, whether more follow, the carry, and the
     stacks. The condition is evaluated once after each step; it gets the carry after a count.
     """
     count = len(now.in_avals) - num_consts
@@ -115,7 +115,7 @@ def replaying(step: ClosedJaxpr, loop: Callable, num_consts: int, num_carry: int
         _INDEX, *consts, *carry, *(a.inc_rank(room, 0) for a in rows)]))
 
 
-# -- states that are made again --------------------------------------------------------------------
+# -- recomputed states -----------------------------------------------------------------------------
 
 
 class Unwound(NamedTuple):
@@ -246,7 +246,7 @@ def _step_back(body: ClosedJaxpr, num_consts: int, linear: tuple[bool, ...],
 
 
 class _Unwinding:
-    """Runs a loop backwards; the parts are traced where they are called."""
+    """Runs a loop backwards; its parts are traced when they are called."""
 
     def __init__(self, loop: Callable, steps: _Steps, consts: list):
         self.loop, self.steps, self.consts = loop, steps, consts
@@ -259,14 +259,14 @@ class _Unwinding:
             self.levels += 1
 
     def run(self, carry: list, count, state: list) -> list:
-        """The state, cotangents and sums, before ``count`` steps, given the one after them."""
+        """The state (cotangents and sums) before ``count`` steps, given the state after them."""
         state = self.unwind(self.levels, carry, count, state)
         cts, sums = split(state, self.count)
         return [*sums, *cts]
 
     def unwind(self, level: int, carry: list, count, state: list) -> list:
-        """As :meth:`run`, with as many slots for states as there are at each level."""
-        if not carry:  # every step is the same
+        """As :meth:`run`, with ``slots`` states stored at each level."""
+        if not carry:  # all steps are the same
             return self.repeat(count, state, lambda i, state: self.back(carry, state))
         gap = div(count + (self.slots - 1), np.int32(self.slots))
         parts = div(count + (gap - 1), max(gap, np.int32(1)))
@@ -311,7 +311,7 @@ class _Unwinding:
         return [*cts, *map(sum_cotangents, sums, more)]
 
     def repeat(self, count, state, step: Callable):
-        """``step(i, state)`` for i from 0 on, ``count`` times."""
+        """``step(i, state)`` for i from 0 up to ``count``."""
         return self.loop(lambda both: lt(both[0], count),
                          lambda both: (both[0] + 1, step(*both)), (np.int32(0), state))[1]
 

@@ -1,4 +1,4 @@
-"""Several steps of a ``scan`` in a row: fewer rounds of a longer body.
+"""Unrolling of a ``scan``: several steps in a row, so fewer iterations of a longer body.
 
 The remaining steps, if the length is not a multiple, run after the loop, or before it in reverse.
 """
@@ -18,16 +18,16 @@ from .._ops.slicing import concatenate, index_in_dim, slice_in_dim
 
 __all__ = ["unrolled"]
 
-LONGEST = 128  # equations in a row, which steps are not to exceed
-MOST = 16  # steps written out at most; more are not faster, and slow to compile
+LONGEST = 128  # limit of equations in a row
+MOST = 16  # limit of steps in a row; more are not faster, and slow to compile
 
 
 @cached_by_jaxpr
 def unrolled(body: ClosedJaxpr, scan: Primitive, length: int, num_consts: int, num_carry: int,
              reverse: bool, unroll: int) -> ClosedJaxpr | None:
-    """The steps of a scan, ``unroll`` of them in a row unless these are too much code.
+    """The steps of a scan, ``unroll`` of them in a row unless that is too much code.
 
-    A function of the operands of the scan; None if it takes one step at a time.
+    Returns a function of the operands of the scan; None if it takes one step at a time.
     """
     steps = min(unroll, length, LONGEST // max(1, _equations(body.jaxpr)))
     steps = steps if steps == length else min(steps, MOST)
@@ -38,7 +38,7 @@ def unrolled(body: ClosedJaxpr, scan: Primitive, length: int, num_consts: int, n
                            body.in_avals[num_consts + num_carry:])
 
     def row_by_row(consts: Sequence, carry: Sequence, xs: Sequence, count: int) -> list:
-        """The carry behind some steps, and the stacks that they fill."""
+        """The carry after some steps, and the stacks that they fill."""
         ys: list[list[Any]] = [[]] * count
         for i in reversed(range(count)) if reverse else range(count):
             outs = jaxpr_as_fun(body)(
@@ -83,7 +83,7 @@ def unrolled(body: ClosedJaxpr, scan: Primitive, length: int, num_consts: int, n
 
 
 def _equations(jaxpr: Jaxpr) -> int:
-    """How many equations a jaxpr has, those inside of them included."""
+    """The number of equations of a jaxpr, including inner ones."""
     return sum(1 + sum(map(_equations, jaxprs_in_params(eqn.params))) for eqn in jaxpr.eqns)
 
 

@@ -71,7 +71,7 @@ class While(RunsFunctions):
             if len(taken) != len(given) or not all(
                     a.matches(b) for a, b in zip(taken, given)):
                 raise TypeError(explain(
-                    "tanx.lax.while_loop", "operands must be of the types in the loop.",
+                    "tanx.lax.while_loop", "operands must have the types of the loop.",
                     f"the {what}: {', '.join(map(str, taken))}",
                     f"operands: {', '.join(map(str, given))}"))
         return [a.update_weak_type(a.weak_type and b.weak_type)
@@ -114,7 +114,7 @@ class While(RunsFunctions):
                             body_nconsts=body_nconsts + len(captured), **params)
 
     def jvp(self, primals, tangents, *, cond_jaxpr, cond_nconsts, body_jaxpr, body_nconsts):
-        """One loop of primals, and of the tangents in the carry that may be nonzero."""
+        """One loop over primals, and over the tangents of the carry that may be nonzero."""
         tested, consts, carry = _parts(primals, cond_nconsts, body_nconsts)
         _, *both = _parts(tangents, cond_nconsts, body_nconsts)
         const_tangents, carry_tangents = both
@@ -152,15 +152,15 @@ class While(RunsFunctions):
         return map_lanes(_lane(body_jaxpr, cond_jaxpr, cond_nconsts), axis.size, args, dims)
 
     def partial_eval(self, trace, args, params):
-        """Run the known part of the loop now, and record one of as many steps for the rest.
+        """Run the known part of the loop now, and record an equally long loop for the rest.
 
-        If Python knows the values, what the rest needs of each step is stored now.
+        If values are concrete, the residuals of each step are stored now.
         """
         tested, given, moving = map(tuple, _parts(
             [trace.unknown(x) for x in args], params["cond_nconsts"], params["body_nconsts"]))
         known = None if any(tested) else _known_loop(params["body_jaxpr"], params["cond_jaxpr"],
                                                      len(tested), given, moving)
-        if known is None:  # how long it runs is not known
+        if known is None:  # its number of steps is not known
             return trace.record(self, args, params)
         body, condition, moving, again = known
         tests, consts, carry = _parts(args, len(tested), len(given))
@@ -208,10 +208,10 @@ class While(RunsFunctions):
 
 
 class Repeat(Primitive):
-    """Runs a body as many times as its first operand says, on a carry: a loop that was run before.
+    """Runs a body on a carry a given number of times: the rerun of a loop.
 
-    Operands are the number of steps, the values that the body closes over, and the carry. It means
-    an ordinary loop; the known number of steps matters only in reverse mode.
+    Operands are the number of steps, the values that the body closes over, and the carry. It is an
+    ordinary loop; the known number of steps matters only in reverse mode.
     """
 
     name = "repeat"
@@ -243,7 +243,7 @@ class Repeat(Primitive):
 
     def transpose(self, cts, steps, *args, body: ClosedJaxpr):
         body = silent(body)  # forward mode has the effects of the linear part
-        # A tangent that is zero at first is known then, but not later.
+        # A tangent that is zero initially is known then, but not later.
         linear = carried_along(body, tuple(type(x) is Linear for x in args))
         nonzero = tuple(type(ct) is not Zero for ct in cts)
         back = unwound(body, while_loop, linear, nonzero)
@@ -301,7 +301,7 @@ class Unwind(Call):
 
 
 class Record(Call):
-    """Runs a loop, and stores what its derivative needs of each step, as long as it fits.
+    """Runs a loop, and stores what its derivative needs of each step, until the tape is full.
 
     See :func:`recording` for its operands and results.
     """
@@ -313,7 +313,7 @@ class Record(Call):
         return jaxpr_as_fun(params["jaxpr"])(*args)
 
     def batch_axis(self, axis, args, dims, *, jaxpr):
-        """One loop over the batch if all lanes take as many steps, otherwise one per lane."""
+        """One loop over the batch if all lanes take the same number of steps, else one per lane."""
         body, out_dims = batched_body(jaxpr, axis, tuple(dims))
         if out_dims[0] is None:
             return self.bind(*args, jaxpr=body), out_dims
@@ -321,7 +321,7 @@ class Record(Call):
 
 
 class Replay(Primitive):
-    """Runs steps along the tape of each of them: a scan that may end early.
+    """Runs steps along a tape: a scan that may end early.
 
     Operands are the number of steps, constants, the carry, and tapes of ``room`` steps; the results
     are the carry.
@@ -358,7 +358,7 @@ class Replay(Primitive):
         return self.eval(*args, **params)
 
     def partial_eval(self, trace, args, params):
-        """A linear use is kept; any other becomes an ordinary loop."""
+        """Keep a linear use; turn any other into an ordinary loop."""
         tapes = args[1 + params["num_consts"] + params["num_carry"]:]
         if any(trace.unknown(x) for x in (args[0], *tapes)):
             return self.eval(*args, **params)
@@ -381,7 +381,7 @@ class Replay(Primitive):
         return [None, *(next(answers) if x else None for x in linear)]
 
     def batch_axis(self, axis, args, dims, *, jaxpr, num_consts, num_carry, **params):
-        """One loop over the batch if all lanes took as many steps, otherwise one per lane."""
+        """One loop over the batch if all lanes took the same number of steps, else one per lane."""
         if dims[0] is not None:
             return map_lanes(self.called(dict(params, jaxpr=jaxpr, num_consts=num_consts,
                                               num_carry=num_carry)), axis.size, args, dims)
@@ -500,16 +500,16 @@ def _known_loop(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
 
 
 def _repeatable(body: ClosedJaxpr) -> ClosedJaxpr:
-    """A body that may be run again, which callbacks with effects and results do not allow."""
+    """A body that may be run again; raises if it has callbacks with effects and results."""
     calls = [str(e) for e in body.effects if isinstance(e, (IOEffect, OrderedIOEffect))]
     if calls:
         raise NotImplementedError(explain(
             "tanx.lax.while_loop", "in compiled derivatives, other loops and checkpoint, the "
-            "derivative of a loop runs its steps again, which a callback with effects does not "
-            "allow.",
+            "derivative of a loop runs its steps again, which is not possible for a callback with "
+            "effects.",
             f"effects: {', '.join(calls)}",
             hint="grad(jit(f)), unlike jit(grad(f)), runs the loop once; tanx.lax.scan and "
-                 "tanx.lax.bounded_while_loop do so in any case."))
+                 "tanx.lax.bounded_while_loop always do so."))
     return body
 
 
@@ -545,7 +545,7 @@ def _pruned_loop(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
 
 @cached_by_jaxpr
 def _as_while(body: ClosedJaxpr) -> ClosedJaxpr:
-    """A loop of a given number of steps as an ordinary one."""
+    """A loop of a given number of steps as a ``while_loop``."""
     nconsts = len(body.in_avals) - len(body.out_avals)
 
     def step(*args):
@@ -567,7 +567,7 @@ def _as_while(body: ClosedJaxpr) -> ClosedJaxpr:
 @cached_by_jaxpr
 def _batched_loop(body: ClosedJaxpr, condition: ClosedJaxpr, axis, tested: tuple, given: tuple,
                   moving: tuple) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple, bool]:
-    """Body and condition over a batch, where carries have the batch axis, and whether truth has."""
+    """Body and condition over a batch, the batch axes of carries, and if the condition has one."""
     batched, moving = _batched_body(body, axis, given, moving)
     test, (truth,) = batch_jaxpr(condition, axis, tested + moving)
     return batched, test, moving, truth is not None
@@ -576,9 +576,9 @@ def _batched_loop(body: ClosedJaxpr, condition: ClosedJaxpr, axis, tested: tuple
 @cached_by_jaxpr
 def _batched_body(body: ClosedJaxpr, axis, given: tuple, moving: tuple,
                   ) -> tuple[ClosedJaxpr, tuple]:
-    """The body of a loop over a batch, and where carries have the batch axis: in front or nowhere.
+    """The body of a loop over a batch, and the batch axis of each carry: in front, or none.
 
-    A carry that gets one in a step has it from the start. High types are mapped as they say.
+    A carry that gets one in a step has it from the start. High types define how they are mapped.
     """
     start = moving
     while True:
@@ -603,7 +603,8 @@ def _lockstep(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
               axis) -> tuple[ClosedJaxpr, ClosedJaxpr]:
     """Body and condition of a loop over all lanes; a finished lane does not change.
 
-    For lanes that communicate, and so must take every step together. All have the batch axis.
+    For lanes that communicate, and so must take every step together. All carries have the batch
+    axis.
     """
     nconsts = len(body.in_avals) - len(body.out_avals)
     test, _ = batch_jaxpr(condition, axis, [0] * len(condition.in_avals), True)
@@ -624,7 +625,7 @@ def _lockstep(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
 
 @cached_by_jaxpr
 def _ignoring(condition: ClosedJaxpr, more: tuple[ShapedArray, ...]) -> ClosedJaxpr:
-    """The condition of a loop whose carry has ``more`` at its end."""
+    """The condition of a loop whose carry is extended by ``more``."""
     jaxpr = condition.jaxpr
     return ClosedJaxpr(jaxpr.replace(invars=[*jaxpr.invars, *map(Var, more)]), condition.consts)
 
@@ -633,7 +634,7 @@ def _ignoring(condition: ClosedJaxpr, more: tuple[ShapedArray, ...]) -> ClosedJa
 
 
 def while_loop(cond_fun: Callable, body_fun: Callable, init_val):
-    """Replace ``init_val`` by ``body_fun`` of it while ``cond_fun`` of it holds.
+    """Replace the value by ``body_fun(value)`` while ``cond_fun(value)`` holds.
 
     The value, a pytree, keeps its structure and types. The loop can be differentiated, in reverse
     too: see :func:`bounded_while_loop` for loops whose number of steps has a known limit.
@@ -677,11 +678,11 @@ def staged_loop(function: str, cond_fun: Callable, body_fun: Callable, init_val,
 def _check_condition(function: str, condition: Body) -> None:
     avals = condition.out_avals
     if not tree_util.treedef_is_leaf(condition.out_tree):
-        raise TypeError(explain(function, "cond_fun must give one boolean.",
+        raise TypeError(explain(function, "cond_fun must return one boolean.",
                                 f"it gave: {condition.out_tree}"))
     if not avals[0].matches(ShapedArray((), _BOOL)):
         raise TypeError(explain(
-            function, "cond_fun must give one boolean.", f"it gave: {avals[0]}",
+            function, "cond_fun must return one boolean.", f"it gave: {avals[0]}",
             hint="combine many with .any() or .all(); compare numbers, as in x != 0."))
 
 

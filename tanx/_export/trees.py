@@ -155,7 +155,7 @@ def _record(function: str, node: PyTreeDef, count: int) -> tuple | None:
     stored = registration.serialize(aux)
     if not isinstance(stored, bytes | bytearray):
         raise TypeError(explain(
-            function, "serialize_auxdata must give bytes.", f"type: {kind}",
+            function, "serialize_auxdata must return bytes.", f"type: {kind}",
             f"it gave: {type(stored).__name__}"))
     return registration.name, count, bytes(stored)
 

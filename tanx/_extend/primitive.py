@@ -107,7 +107,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         out = self._both(types, params)[0]
         if isinstance(out, tuple | list) != self.multiple_results:
             raise ValueError(explain(
-                self.name, "its abstract evaluation must give a list of types if and only if the "
+                self.name, "its abstract evaluation must return a list of types if and only if the "
                 "primitive has multiple_results.", f"given:            {out!r:.100}",
                 f"multiple_results: {self.multiple_results}"))
         return [_as_type(t) for t in out] if self.multiple_results else _as_type(out)

@@ -273,7 +273,7 @@ def while_loop(init: Sequence[Expr], condition: Callable[[At], Expr],
 def _next_states(name: str, states: At, given: Sequence[Expr]) -> At:
     body = tuple(given)
     if [e.dtype for e in body] != [s.dtype for s in states]:
-        raise TypeError(f"{name}: a step must give what init holds, dtypes "
+        raise TypeError(f"{name}: a step must return what init holds, dtypes "
                         f"{[short_name(s.dtype) for s in states]}, but it gave "
                         f"{[short_name(e.dtype) for e in body]}.")
     return body

@@ -612,7 +612,7 @@ def _scalar_function(func, dtype: np.dtype) -> Jaxpr:
     (result,) = jaxpr.out_avals
     if result.strip_weak_type() != scalar:
         raise TypeError(explain(
-            "tanx.lax.scatter_apply", "the function must give a scalar of the operand's dtype.",
+            "tanx.lax.scatter_apply", "the function must return a scalar of the operand's dtype.",
             f"element: {scalar}", f"result:  {result}"))
     return jaxpr
 

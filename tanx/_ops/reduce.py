@@ -341,7 +341,7 @@ def staged_combiner(function: str, computation, tree, types) -> ClosedJaxpr:
         if result_tree != tree or [typeof(x).update(weak_type=False) for x in leaves] != [
                 ShapedArray((), dtype) for dtype in types]:
             raise TypeError(explain(
-                function, "the computation must give scalars like those it takes.",
+                function, "the computation must return scalars like those it takes.",
                 f"takes: {', '.join(str(ShapedArray((), t)) for t in types)}",
                 f"gives: {', '.join(str(typeof(x)) for x in leaves)}"))
         return leaves

@@ -118,7 +118,7 @@ class OnArrays(Primitive):
         if typeof(out).strip_weak_type() != form:
             raise TypeError(explain(
                 f"tanx.extend.random.define_prng_impl: {self.name} of {impl.name}",
-                "the function gave an array of the wrong type.",
+                "the function returned an array of the wrong type.",
                 f"expected: {form}", f"given:    {typeof(out)}"))
         return random_wrap(out, impl) if keys else out
 

@@ -233,7 +233,7 @@ def _checked(func: Callable, y0) -> Callable:
         slope = func(y, t, *args)
         if slope.shape != y0.shape or (slope.dtype.kind == "c" and y0.dtype.kind != "c"):
             raise TypeError(explain(
-                "tanx.experimental.ode.odeint", "func must give a slope for each element of y0.",
+                "tanx.experimental.ode.odeint", "func must return a slope for each element of y0.",
                 f"y0, as a vector:    {typeof(y0)}", f"slope, as a vector: {typeof(slope)}"))
         return slope.astype(y.dtype)
     return checked

@@ -115,8 +115,8 @@ def test_results_are_checked(run):
 tanx.pure_callback: the callback returned a type other than the declared one.
   promised: float32[3]
   returned: float32[4]
-  Hint: result_shape_dtypes says what the callback returns; np.asarray(y, dtype) makes an array \
-of a dtype."""
+  Hint: result_shape_dtypes declares what the callback returns; np.asarray(y, dtype) converts to \
+a dtype."""
     assert "returned: int32[3]" in error(JaxRuntimeError, of(np.arange(3)))
     assert error(JaxRuntimeError, of([1.0, 2.0, 3.0])) == """\
 tanx.pure_callback: the callback returned a structure other than the declared one.
@@ -132,7 +132,7 @@ tanx.pure_callback: result_shape_dtypes names a type of 64 bits, which are not e
   found: float64
   Hint: tanx.enable_x64(True), or a type of 32 bits: float32."""
     assert error(TypeError, lambda: tanx.pure_callback(np.sin, (3,), X)) == """\
-tanx.pure_callback: result_shape_dtypes must be a pytree of things with a shape and a dtype.
+tanx.pure_callback: result_shape_dtypes must be a pytree of objects with a shape and a dtype.
   found: 3
   Hint: tanx.ShapeDtypeStruct(shape, dtype) is one."""
     assert "at [0][1]: 's' of type str" in error(
@@ -329,8 +329,7 @@ def test_vmap_of_effects():
     np.testing.assert_array_equal(tanx.jit(tanx.vmap(fun))(X), [0, 1, 2])
     assert sorted(seen) == [0.0, 1.0, 2.0]
     assert error(ValueError, lambda: tanx.vmap(lambda x: fun(x, ordered=True))(X)) == """\
-tanx.experimental.io_callback: the elements of a batch have no order, which an ordered callback \
-needs.
+tanx.experimental.io_callback: an ordered callback cannot be mapped: a batch has no order.
   ordered: True
   Hint: ordered=False, or a loop: tanx.lax.map."""
     assert "vmap_method: None" in error(
@@ -345,7 +344,7 @@ def test_callbacks_have_no_derivative(derive):
     assert error(ValueError, lambda: derive(sine)(1.0)) == """\
 tanx.pure_callback: a callback has no derivative.
   operands: ~float32[]
-  Hint: tanx.custom_jvp gives it one; where none is wanted, write tanx.lax.stop_gradient(x)."""
+  Hint: tanx.custom_jvp gives it one; where none is needed, write tanx.lax.stop_gradient(x)."""
     assert "a callback has no derivative" in error(
         ValueError, lambda: derive(lambda x: io_callback(np.sin, x, x))(1.0))
     stopped = lambda x: x * tanx.pure_callback(np.sin, x, tanx.lax.stop_gradient(x))

@@ -251,13 +251,13 @@ def test_predicates_that_are_no_scalars():
 tanx.lax.cond: the predicate must be a scalar.
   pred: bool[4]
   Hint: use pred.any() or pred.all() for one choice, tanx.numpy.where(pred, x, y) or tanx.vmap of \
-cond for a choice an element."""
+cond for one choice per element."""
     assert "pred: 'yes'" in error(TypeError, lambda: lax.cond("yes", jnp.sin, jnp.cos, 1.0))
 
 
 def test_indices_that_are_no_integers():
     assert error(TypeError, lambda: lax.switch(1.0, [jnp.sin, jnp.cos], 1.0)) == """\
-tanx.lax.switch: the index must be a scalar of integers.
+tanx.lax.switch: the index must be an integer scalar.
   index: ~float32[]
   Hint: convert it with .astype(int), or tanx.vmap the switch over many indices."""
     assert error(ValueError, lambda: lax.switch(0, [])) == \

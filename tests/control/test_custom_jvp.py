@@ -148,7 +148,7 @@ def test_keyword_only_arguments_stay_at_their_default():
     fun.defjvp(lambda primals, tangents: (fun(*primals), tangents[0]))
     assert fun(2.0) == 6.0
     assert error(TypeError, lambda: fun(2.0, n=1.0)) == (
-        "fun: a function with derivative rules of its own takes no keyword-only arguments.\n"
+        "fun: a function with custom derivative rules takes no keyword-only arguments.\n"
         "  given: n\n"
         "  Hint: make them positional, or close over them.")
 
@@ -364,7 +364,7 @@ def test_defjvps_of_pytrees_and_of_nothing():
 def test_defjvps_does_not_go_with_fixed_arguments():
     fun = tanx.custom_jvp(lambda n, x: x, nondiff_argnums=0)
     assert error(TypeError, lambda: fun.defjvps(None)) == (
-        "tanx.custom_jvp.defjvps: does not go with nondiff_argnums.\n"
+        "tanx.custom_jvp.defjvps: cannot be combined with nondiff_argnums.\n"
         "  Hint: use defjvp.")
 
 
@@ -386,23 +386,23 @@ def rule(primals, tangents, answer):
 
 @pytest.mark.parametrize("answer, text", [
     (lambda x, t: x,
-     "must give a pair: the result and its tangent.\n"
+     "must return a pair: the result and its tangent.\n"
      "  it gave: Array(1., dtype=float32, weak_type=True)"),
     (lambda x, t: (x, (t, t)),
-     "must give a tangent of the same structure as the result.\n"
+     "must return a tangent of the structure of the result.\n"
      "  result:  PyTreeDef(*)\n"
      "  tangent: PyTreeDef((*, *))"),
     (lambda x, t: (x, None),
-     "must give a tangent of the same structure as the result.\n"
+     "must return a tangent of the structure of the result.\n"
      "  result:  PyTreeDef(*)\n"
      "  tangent: PyTreeDef(None)"),
     (lambda x, t: (x, t.astype("float16")),
-     "gave a tangent of the wrong type.\n"
+     "returned a tangent of the wrong type.\n"
      "  result:   ~float32[]\n"
      "  expected: ~float32[]\n"
      "  tangent:  float16[]"),
     (lambda x, t: (x, jnp.ones(3)),
-     "gave a tangent of the wrong type.\n"
+     "returned a tangent of the wrong type.\n"
      "  result:   ~float32[]\n"
      "  expected: ~float32[]\n"
      "  tangent:  float32[3]"),
@@ -416,13 +416,14 @@ def test_what_a_rule_must_give(answer, text):
 def test_a_rule_must_give_what_the_function_gives():
     fun = ruled(lambda primals, tangents: ((primals[0],), (tangents[0],)))
     assert error(TypeError, lambda: tanx.jvp(tanx.jit(fun), (1.0,), (1.0,))) == (
-        "tanx.custom_jvp: the rule <lambda> of f: must give a result of the structure the "
-        "function gives.\n"
+        "tanx.custom_jvp: the rule <lambda> of f: must return a result of the function's "
+        "structure.\n"
         "  function: PyTreeDef(*)\n"
         "  rule:     PyTreeDef((*,))")
     fun = ruled(lambda primals, tangents: (jnp.ones(3), jnp.ones(3)))
     assert error(TypeError, lambda: tanx.jvp(tanx.jit(fun), (1.0,), (1.0,))) == (
-        "tanx.custom_jvp: the rule of f: must give results of the types that the function gives.\n"
+        "tanx.custom_jvp: the rule of f: must return results of the types that the function "
+        "returns.\n"
         "  function: ~float32[]\n"
         "  rule:     float32[3]")
 

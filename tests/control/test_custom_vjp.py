@@ -196,7 +196,7 @@ def test_they_may_not_be_traced():
         assert error(UnexpectedTracerError, lambda wrap=wrap: wrap(fun)(X, X)) == (
             "tanx.custom_vjp of <lambda>: argument 0, listed in nondiff_argnums, is a traced "
             f"array.\n  argument: {'float32[]' if wrap is tanx.vmap else 'float32[3]'}\n"
-            "  Hint: take it out of nondiff_argnums; bwd may give None for its cotangent.")
+            "  Hint: take it out of nondiff_argnums; bwd may return None for its cotangent.")
 
 
 def test_methods():
@@ -303,23 +303,23 @@ def bwd(saved, ct, answer):
 
 @pytest.mark.parametrize("answer, kind, text", [
     (lambda ct: ct, TypeError,
-     "must give a tuple of 1 cotangents, one for each argument.\n"
+     "must return a tuple of 1 cotangents, one for each argument.\n"
      "  arguments: PyTreeDef((*,))\n"
      "  it gave:   PyTreeDef(*)"),
     (lambda ct: (ct, ct), TypeError,
-     "must give a tuple of 1 cotangents, one for each argument.\n"
+     "must return a tuple of 1 cotangents, one for each argument.\n"
      "  arguments: PyTreeDef((*,))\n"
      "  it gave:   PyTreeDef((*, *))"),
     (lambda ct: (jnp.ones(3),), ValueError,
-     "gave a cotangent of the wrong type for argument 0.\n"
+     "returned a cotangent of the wrong type for argument 0.\n"
      "  expected:  ~float32[]\n"
      "  cotangent: float32[3]"),
     (lambda ct: (ct * 1j,), ValueError,
-     "gave a cotangent of the wrong type for argument 0.\n"
+     "returned a cotangent of the wrong type for argument 0.\n"
      "  expected:  ~float32[]\n"
      "  cotangent: ~complex64[]"),
     (lambda ct: ((1, 2),), TypeError,
-     "gave a cotangent of the wrong structure for argument 0.\n"
+     "returned a cotangent of the wrong structure for argument 0.\n"
      "  argument:  PyTreeDef(*)\n"
      "  cotangent: PyTreeDef((*, *))"),
 ])
@@ -333,7 +333,7 @@ def test_the_structure_of_a_cotangent():
     fun = tanx.custom_vjp(lambda tree: tree["a"])
     fun.defvjp(lambda tree: (fun(tree), None), lambda _, ct: ({"b": ct},))
     assert error(TypeError, lambda: tanx.grad(fun)({"a": 1.0})) == (
-        "tanx.custom_vjp: the bwd rule <lambda> of <lambda>: gave a cotangent of the wrong "
+        "tanx.custom_vjp: the bwd rule <lambda> of <lambda>: returned a cotangent of the wrong "
         "structure for argument 0.\n"
         "  argument:  PyTreeDef({'a': *})\n"
         "  cotangent: PyTreeDef({'b': *})")
@@ -358,18 +358,19 @@ def test_a_cotangent_in_the_place_of_a_node(answer, gradient, around):
 def test_what_fwd_must_give():
     fun = ruled(lambda x: x, lambda _, ct: (ct,))
     assert error(TypeError, lambda: tanx.grad(fun)(1.0)) == (
-        "tanx.custom_vjp: the fwd rule <lambda>: must give a pair: the result and the residuals.\n"
+        "tanx.custom_vjp: the fwd rule <lambda>: must return a pair: the result and the "
+        "residuals.\n"
         "  it gave: Array(1., dtype=float32, weak_type=True)")
     fun = ruled(lambda x: ((x, x), None), lambda _, ct: (ct,))
     assert error(TypeError, lambda: tanx.grad(tanx.jit(fun))(1.0)) == (
-        "tanx.custom_vjp: the fwd rule <lambda>: must give a result of the structure the function "
-        "gives.\n"
+        "tanx.custom_vjp: the fwd rule <lambda>: must return a result of the function's "
+        "structure.\n"
         "  function: PyTreeDef(*)\n"
         "  rule:     PyTreeDef((*, *))")
     fun = ruled(lambda x: (jnp.ones(3), None), lambda _, ct: (ct,))
     assert error(TypeError, lambda: tanx.vjp(tanx.jit(fun), 1.0)) == (
-        "tanx.custom_vjp: the fwd rule of f: must give results of the types that the function "
-        "gives.\n"
+        "tanx.custom_vjp: the fwd rule of f: must return results of the types that the function "
+        "returns.\n"
         "  function: ~float32[]\n"
         "  rule:     float32[3]")
 
@@ -416,9 +417,9 @@ def test_custom_gradient_mistakes():
     assert error(TypeError, lambda: tanx.custom_gradient(lambda x: x)(1.0)) == (
         "tanx.custom_gradient: <lambda> must return a pair: its result, and the function from its "
         "cotangent to that of the arguments.\n"
-        "  it returned: 1.0")
+        "  it gave: 1.0")
     assert error(TypeError, lambda: tanx.custom_gradient(with_accums=True)(jnp.sin)(1.0)) == (
-        "tanx.custom_gradient: with_accums must be made of ValAccum and RefAccum.\n"
+        "tanx.custom_gradient: with_accums must consist of ValAccum and RefAccum.\n"
         "  given: True")
 
 

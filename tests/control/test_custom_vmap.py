@@ -58,9 +58,9 @@ def test_forward_mode_goes_through_the_rule():
 
 
 @pytest.mark.parametrize("error, text, rule", [
-    (ValueError, "must give a pair", lambda n, b, x: x),
-    (ValueError, "must give booleans of the structure", lambda n, b, x: (x, (True,))),
-    (ValueError, "must give a result of the structure", lambda n, b, x: ((x,), (True,))),
+    (ValueError, "must return a pair", lambda n, b, x: x),
+    (ValueError, "must return booleans of the structure", lambda n, b, x: (x, (True,))),
+    (ValueError, "must return a result of the structure", lambda n, b, x: ((x,), (True,))),
     (ValueError, "has no such leading axis", lambda n, b, x: (x.sum(), True)),
 ])
 def test_mistakes(error, text, rule):

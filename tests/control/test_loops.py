@@ -44,7 +44,7 @@ def test_map_over_nothing():
     assert error(ValueError, lax.map, lambda x: x, ()) == """\
 tanx.lax.map: the number of steps is unknown.
   xs: no arrays
-  Hint: give length, or arrays to go along in xs."""
+  Hint: give length, or arrays in xs."""
 
 
 def test_map_runs_batches_in_the_body():
@@ -124,7 +124,7 @@ def test_mistakes_in_bounds():
         return x
 
     assert error(TypeError, lax.fori_loop, 0.0, [3], body, 1) == """\
-tanx.lax.fori_loop: the bounds must be integers, or both be floats.
+tanx.lax.fori_loop: the bounds must both be integers, or both be floats.
   lower: ~float32[]
   upper: [3]"""
     assert error(TypeError, lax.fori_loop, np.int8(0), np.int32(3), body, 1) == """\
@@ -136,7 +136,7 @@ tanx.lax.fori_loop: the bounds must be of one type.
 tanx.lax.fori_loop: the bounds must not exceed 2147483647.
   lower: 0
   upper: 1099511627776
-  Hint: tanx.enable_x64 makes integers of 64 bits."""
+  Hint: tanx.enable_x64 enables 64-bit integers."""
     assert error(ValueError, tanx.jit(lambda n: lax.fori_loop(0, n, body, 1, unroll=2)), 3) == """\
 tanx.lax.fori_loop: unroll needs bounds that are known while tracing.
   unroll: 2
@@ -169,17 +169,17 @@ def test_without_jit_the_loop_is_pythons():
 def test_mistakes_in_the_value():
     traced = tanx.jit(lambda n: lax.fori_loop(0, n, lambda i, state: {"k": X}, {"k": 1.0}))
     assert error(TypeError, traced, 3) == """\
-tanx.lax.fori_loop: the body must give back a carry of the types that it takes.
+tanx.lax.fori_loop: the body must return a carry of the types that it takes.
   state['k']: takes float32[] of a Python number, gives float32[3]
-  Hint: start with an array of the shape that the body gives, or reshape what it gives."""
+  Hint: start with an array of the shape that the body returns, or reshape its result."""
     assert error(TypeError, lax.fori_loop, 0, 3, lambda i, state: [state], 1) == """\
-tanx.lax.fori_loop: the body must give back a carry of the structure that it takes.
+tanx.lax.fori_loop: the body must return a carry of the structure that it takes.
   state: takes an array, gives list of length 1
   Hint: return the carry with the same containers, keys and lengths each time."""
     assert error(TypeError, lax.fori_loop, 0, 3, lambda i, state: {"k": X}, {"k": 1}) == """\
-tanx.lax.fori_loop: the body must give back a carry of the types that it takes.
+tanx.lax.fori_loop: the body must return a carry of the types that it takes.
   state['k']: takes int32[] of a Python number, gives float32[3]
-  Hint: start with an array of the shape that the body gives, or reshape what it gives."""
+  Hint: start with an array of the shape that the body returns, or reshape its result."""
 
 
 # --- associative_scan -----------------------------------------------------------------------------
@@ -229,11 +229,11 @@ tanx.lax.associative_scan: all arrays must have the same size along axis 0.
   elems['a']: float32[3]
   elems['b']: float32[2]"""
     assert error(TypeError, lax.associative_scan, lambda a, b: (a, b), X) == """\
-tanx.lax.associative_scan: fn must give a pytree of the structure that it takes.
+tanx.lax.associative_scan: fn must return a pytree of the structure that it takes.
   takes: PyTreeDef(*)
   gives: PyTreeDef((*, *))"""
     assert error(TypeError, lax.associative_scan, lambda a, b: (a + b).sum(), X) == """\
-tanx.lax.associative_scan: fn must give arrays of the shapes and dtypes that it takes.
+tanx.lax.associative_scan: fn must return arrays of the shapes and dtypes that it takes.
   takes float32[1], gives float32[]
   Hint: it is called with many elements at once, along the axis of the scan."""
 

@@ -443,30 +443,30 @@ def test_a_carry_of_another_type():
     init = {"a": 0.0, "b": jnp.zeros(3), "n": np.int32(0)}
     assert error(TypeError, lax.scan, lambda s, x: (
         {"a": s["a"], "b": jnp.zeros(4), "n": s["n"] + x}, None), init, X) == """\
-tanx.lax.scan: the body must give back a carry of the types that it takes.
+tanx.lax.scan: the body must return a carry of the types that it takes.
   s['b']: takes float32[3], gives float32[4]
   s['n']: takes int32[], gives float32[]
-  Hint: start with an array of the shape that the body gives, or reshape what it gives."""
+  Hint: start with an array of the shape that the body returns, or reshape its result."""
     assert error(TypeError, lax.scan, lambda count, x: (jnp.int32(1), None), 1.5, X) == """\
-tanx.lax.scan: the body must give back a carry of the types that it takes.
+tanx.lax.scan: the body must return a carry of the types that it takes.
   count: takes float32[] of a Python number, gives int32[]
   Hint: start with count as int32, or let the body return its new value .astype('float32')."""
 
 
 def test_a_carry_of_another_structure():
     assert error(TypeError, lax.scan, lambda s, x: ({"a": [s["a"]] * 2}, x), {"a": 0.0}, X) == """\
-tanx.lax.scan: the body must give back a carry of the structure that it takes.
+tanx.lax.scan: the body must return a carry of the structure that it takes.
   s['a']: takes an array, gives list of length 2
   Hint: return the carry with the same containers, keys and lengths each time."""
     assert error(TypeError, lax.scan, lambda s, x: ((s[0],), None), (1.0, 2.0), X) == """\
-tanx.lax.scan: the body must give back a carry of the structure that it takes.
+tanx.lax.scan: the body must return a carry of the structure that it takes.
   s: takes tuple of length 2, gives tuple of length 1
   Hint: return the carry with the same containers, keys and lengths each time."""
 
 
 def test_a_body_that_gives_no_pair():
     assert error(TypeError, lax.scan, lambda s, x: (s, x, [s]), 0.0, X) == """\
-tanx.lax.scan: the body must give a pair: the next carry, and what is stacked.
+tanx.lax.scan: the body must return a pair: the next carry, and what is stacked.
   <lambda> gave: (~float32[], float32[], [~float32[]])
   Hint: return carry, None to stack nothing."""
 
@@ -486,9 +486,9 @@ tanx.lax.scan: the leading axes of xs, and length if given, must agree.
     assert error(ValueError, lax.scan, body, 0.0) == """\
 tanx.lax.scan: the number of steps is unknown.
   xs: no arrays
-  Hint: give length, or arrays to go along in xs."""
+  Hint: give length, or arrays in xs."""
     assert error(ValueError, lax.scan, body, 0.0, 1.0) == """\
-tanx.lax.scan: each array of xs needs an axis to go along.
+tanx.lax.scan: each array of xs needs a leading axis.
   xs: ~float32[]"""
     assert error(ValueError, lax.scan, body, 0.0, length=-1) == """\
 tanx.lax.scan: length must not be negative.

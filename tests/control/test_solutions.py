@@ -97,15 +97,15 @@ def test_systems_that_are_not_symmetric():
 
 @pytest.mark.parametrize(("run", "message"), [
     (lambda: lax.custom_linear_solve(lambda x: x[:1], jnp.ones(2), lambda mv, b: b),
-     "tanx.lax.custom_linear_solve: matvec, <lambda>, must give the types of b.\n"
+     "tanx.lax.custom_linear_solve: matvec, <lambda>, must return the types of b.\n"
      "  b: float32[2]\n  it gave: float32[1]"),
     (lambda: tanx.grad(lambda b: lax.custom_linear_solve(
         lambda x: x * 2, b, lambda mv, b: b / 2).sum())(jnp.ones(2)),
      "tanx.lax.custom_linear_solve: reverse mode solves the transposed system, and needs a "
-     "function for it.\n  Hint: give transpose_solve, or symmetric=True where the system is its "
+     "function for it.\n  Hint: give transpose_solve, or symmetric=True if the system is its "
      "own transpose."),
     (lambda: lax.custom_root(lambda x: (x, x), 1.0, lambda f, x: x, lambda g, y: y),
-     "tanx.lax.custom_root: f, <lambda>, must give the structure of initial_guess.\n"
+     "tanx.lax.custom_root: f, <lambda>, must return the structure of initial_guess.\n"
      "  initial_guess: PyTreeDef(*)\n  it gave: PyTreeDef((*, *))"),
 ])
 def test_mistakes(run, message):

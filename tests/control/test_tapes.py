@@ -180,10 +180,11 @@ def test_effects_keep_their_order(capsys):
 def test_what_would_call_twice_raises(cosine, derivative):
     assert error(NotImplementedError, derivative(waves(cosine, 3)), 0.7) == """\
 tanx.lax.while_loop: in compiled derivatives, other loops and checkpoint, the derivative of a loop \
-runs its steps again, which a callback with effects does not allow.
+runs its steps again, which is not possible for a callback with \
+effects.
   effects: IO
   Hint: grad(jit(f)), unlike jit(grad(f)), runs the loop once; tanx.lax.scan and \
-tanx.lax.bounded_while_loop do so in any case."""
+tanx.lax.bounded_while_loop always do so."""
 
 
 # -- batches ---------------------------------------------------------------------------------------

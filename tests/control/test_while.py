@@ -402,11 +402,11 @@ def test_a_limit_holds():
 
 def test_conditions_that_are_no_boolean():
     assert error(TypeError, lambda: lax.while_loop(lambda x: x < 3, lambda x: x, X)) == """\
-tanx.lax.while_loop: cond_fun must give one boolean.
+tanx.lax.while_loop: cond_fun must return one boolean.
   it gave: bool[4]
   Hint: combine many with .any() or .all(); compare numbers, as in x != 0."""
     assert error(TypeError, lambda: lax.while_loop(lambda x: (x, x), lambda x: x, 1)) == """\
-tanx.lax.while_loop: cond_fun must give one boolean.
+tanx.lax.while_loop: cond_fun must return one boolean.
   it gave: PyTreeDef((*, *))"""
 
 
@@ -414,12 +414,12 @@ def test_carries_that_change():
     assert error(TypeError, lambda: lax.while_loop(
         lambda c: True, lambda c: {"n": c["n"] + 1.5, "x": c["x"]},
         {"n": jnp.int32(0), "x": X})) == """\
-tanx.lax.while_loop: the body must give back a carry of the types that it takes.
+tanx.lax.while_loop: the body must return a carry of the types that it takes.
   c['n']: takes int32[], gives float32[] of a Python number
   Hint: start with c['n'] as float32, or let the body return its new value .astype('int32')."""
     assert error(TypeError, lambda: lax.while_loop(
         lambda x: True, lambda x: (x, x), X)).startswith(
-        "tanx.lax.while_loop: the body must give back a carry of the structure that it takes.")
+        "tanx.lax.while_loop: the body must return a carry of the structure that it takes.")
 
 
 def test_limits_that_are_none():

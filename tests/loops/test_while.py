@@ -42,7 +42,7 @@ def test_wide_text_is_a_block():
 
 
 def test_a_step_gives_what_it_is_given():
-    with pytest.raises(TypeError, match="a step must give what init holds"):
+    with pytest.raises(TypeError, match="a step must return what init holds"):
         while_loop([const(1)], lambda s: s[0] < 9, lambda s: [const(1.0, np.float32)])
 
 

@@ -206,7 +206,7 @@ tanx.lax.reduce: initial values have the dtypes of their operands.
 tanx.lax.reduce: operands have equal shapes and initial values are scalars.
   operand 0: float32[2,3], initial value: float32[3]"""
     assert message(TypeError, lax.reduce, x, 0.0, lax.gt, (0,)) == """\
-tanx.lax.reduce: the computation must give scalars like those it takes.
+tanx.lax.reduce: the computation must return scalars like those it takes.
   takes: float32[]
   gives: bool[]"""
     assert message(ValueError, lax.reduce, (x, x), (0.0,), lax.add, (0,)) == """\

@@ -118,7 +118,7 @@ tanx.lax.scatter_apply: the function must not use arrays from outside.
   constant: float32[2]
   Hint: gather the elements, apply the function, and scatter the results."""),
             (lambda e: lax.gt(e, 0.0), TypeError, """\
-tanx.lax.scatter_apply: the function must give a scalar of the operand's dtype.
+tanx.lax.scatter_apply: the function must return a scalar of the operand's dtype.
   element: float32[]
   result:  bool[]""")]:
         with pytest.raises(kind) as caught:

@@ -180,7 +180,7 @@ tanx.lax.reduce_window: initial values have the dtypes of their operands.
     (ValueError, lambda x: lax.reduce_window((), (), lax.add, (2,)), """\
 tanx.lax.reduce_window: needs at least one operand."""),
     (TypeError, lambda x: lax.reduce_window(x, F32(0), lambda a, b: a > b, (2,)), """\
-tanx.lax.reduce_window: the computation must give scalars like those it takes.
+tanx.lax.reduce_window: the computation must return scalars like those it takes.
   takes: float32[]
   gives: bool[]"""),
 ])

@@ -151,7 +151,7 @@ CALLS = 4
 
 
 def _jit(system, text, operands):
-    """What the last call gives; those before must give the same. Of JAX one call is enough."""
+    """What the last call gives; those before must return the same. Of JAX one call is enough."""
     function = system.jax.jit(_function(system, text, operands))
     if system.name == "jax":
         return function(*map(system.operand, operands))
