@@ -1,7 +1,7 @@
-"""Primitives that leave values as they are, and say something about them.
+"""Primitives that return their operands unchanged and annotate them.
 
-Where a value is to be, that it is wanted, what comes before what: with one device, and a compiler
-that keeps effects in the order of the program, each of them costs nothing.
+They state where a value should be placed, that it is used, or an order of effects. With one device,
+and a compiler that keeps effects in program order, they cost nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TOKEN = ShapedArray((0,), np.dtype(bool))
 
 
 class Identity(Primitive):
-    """The operand itself; derivatives and batches go through."""
+    """The operand itself; derivatives and batches pass through."""
 
     kind = Kind.LAYOUT
     divided = explicit.like_operand
@@ -61,7 +61,7 @@ class Identity(Primitive):
 
 
 class Stage(Identity):
-    """A value as one that is computed when the function runs; no equation is needed for it."""
+    """A value that is computed when the function runs; it needs no equation."""
 
     name = "stage"
 
@@ -71,7 +71,7 @@ class Stage(Identity):
 
 
 class ShardingConstraint(Identity):
-    """A value that is to be laid out over devices in a given way; with one device, as it is."""
+    """A value with a requested layout over devices; unchanged on one device."""
 
     name = "sharding_constraint"
 
@@ -82,7 +82,7 @@ class ShardingConstraint(Identity):
 
 
 class Reshard(Identity):
-    """A value laid out along the Explicit axes of a mesh; with one device, as it is."""
+    """A value laid out along the Explicit axes of a mesh; unchanged on one device."""
 
     name = "reshard"
     sharding_parameter = "dst_sharding"
@@ -98,7 +98,7 @@ class Reshard(Identity):
 
 
 def reshard_to(x, aval):
-    """A value laid out as a type says."""
+    """A value with the sharding of a type."""
     if typeof(x).entries == aval.entries:
         return x
     sharding = (aval if explicit.is_divided(aval) else typeof(x)).placement.sharding
@@ -107,7 +107,7 @@ def reshard_to(x, aval):
 
 @parameter
 class ArrayCopySemantics(enum.Enum):
-    """Whether ``device_put`` may give the memory that it was given."""
+    """Whether ``device_put`` may return the memory of its operand."""
 
     ALWAYS_COPY = "always copy"
     REUSE_INPUT = "reuse input"
@@ -118,7 +118,7 @@ class ArrayCopySemantics(enum.Enum):
 
 
 class DevicePut(Primitive):
-    """Values put on devices; with one device, as they are."""
+    """Values put on devices; unchanged on one device."""
 
     name = "device_put"
     kind = Kind.STATEMENT
@@ -127,7 +127,7 @@ class DevicePut(Primitive):
     def infer(self, *types, devices, srcs, copy_semantics):
         if not len(types) == len(devices) == len(srcs) == len(copy_semantics):
             raise ValueError(explain(
-                "tanx.lax.device_put_p", "there is one target for each operand.",
+                "tanx.lax.device_put_p", "there must be one target for each operand.",
                 f"operands: {', '.join(map(str, types))}", f"devices: {devices}"))
         return list(types)
 
@@ -166,10 +166,10 @@ def _chosen(params: dict, which: list[int]) -> dict:
 
 
 class Token(Primitive):
-    """The common part of primitives that make tokens. A token is an array without elements."""
+    """Base of primitives that make tokens. A token is an array without elements."""
 
     kind = Kind.LAYOUT
-    transpose = never("tokens hold nothing")
+    transpose = never("tokens have no elements")
 
     def infer(self, *tokens):
         return _TOKEN
@@ -203,13 +203,13 @@ class AfterAll(Token):
         for x in tokens:
             if (x.shape, x.dtype) != (_TOKEN.shape, _TOKEN.dtype):
                 raise TypeError(explain(
-                    "tanx.lax.after_all", "its operands are tokens.", f"operand: {x}",
+                    "tanx.lax.after_all", "operands must be tokens.", f"operand: {x}",
                     hint="tanx.lax.create_token makes one."))
         return _TOKEN
 
 
 class DceSink(Primitive):
-    """Uses a value, so that what computes it stays in jaxprs."""
+    """Uses a value, so that the equations that compute it stay in jaxprs."""
 
     name = "dce_sink"
     kind = Kind.STATEMENT
@@ -241,7 +241,7 @@ create_token_p, after_all_p, dce_sink_p = CreateToken(), AfterAll(), DceSink()
 
 
 def stage(x, /):
-    """``x`` as an array; while a function is traced, as a value of the function's.
+    """``x`` as an array; while a function is traced, as a traced value.
 
     >>> lax.stage(3.5)
     Array(3.5, dtype=float32, weak_type=True)
@@ -250,9 +250,9 @@ def stage(x, /):
 
 
 def create_token(_=None):
-    """A token: a value without data, which other functions may take and give to say their order.
+    """A token: a value without data, which functions take and return to state their order.
 
-    Compiled code keeps effects in the order of the program, with tokens or without.
+    Compiled code keeps effects in program order, with or without tokens.
 
     >>> lax.create_token().shape
     (0,)
@@ -270,7 +270,7 @@ def after_all(*operands):
 
 
 def dce_sink(val, *, prevent_mlir_dce: bool = False):
-    """Mark all leaves of a pytree as used, so that what computes them stays in the jaxpr.
+    """Mark all leaves of a pytree as used, so that their equations stay in the jaxpr.
 
     >>> print(tanx.make_jaxpr(lambda x: lax.dce_sink(x + 1))(1.0))
     { lambda ; a:f32[]. let
@@ -283,13 +283,13 @@ def dce_sink(val, *, prevent_mlir_dce: bool = False):
 
 
 def with_sharding_constraint(x, shardings):
-    """``x``, a pytree of arrays, laid out over devices as ``shardings`` say.
+    """``x``, a pytree of arrays, with the given shardings.
 
     ``shardings`` is a sharding, a ``PartitionSpec`` for the mesh in scope, or a pytree of them
     that is a prefix of ``x``. Its axes are Auto; use ``tanx.reshard`` for Explicit axes.
-    Where all axes of the mesh in scope are Explicit, a ``PartitionSpec`` is an assertion about
-    arrays whose sharding is known. On one device there is one layout, so data stays as it is;
-    inside ``jit`` the jaxpr records the request.
+    If all axes of the mesh in scope are Explicit, a ``PartitionSpec`` is an assertion about arrays
+    whose sharding is known. On one device there is one layout, so data is unchanged; inside ``jit``
+    the jaxpr records the request.
 
     >>> place = tanx.sharding.SingleDeviceSharding(tanx.devices()[0])
     >>> lax.with_sharding_constraint(jnp.array([1, 2]), place)
@@ -324,7 +324,7 @@ def _constrained(x, target):
     shape = typeof(x).shape
     target.check_compatible_aval(shape)
     target.shard_shape(shape)
-    Committed.seen = True  # also where the function is staged: its results lie on the mesh
+    Committed.seen = True  # also while staging: the results are on the mesh
     given = as_array(x)
     out = sharding_constraint_p.bind(given, context_mesh=concrete_mesh(), layout=None,
                                      sharding=target, unconstrained_dims=free)
@@ -342,14 +342,14 @@ def _mesh_behind(name: str, x: Any, mesh: AbstractMesh) -> Mesh:
         return held.mesh
     if scope.empty or scope.shape != mesh.shape:
         raise TypeError(explain(
-            name, "a sharding over an abstract mesh needs an array that lies on a mesh.",
+            name, "a sharding over an abstract mesh needs an array on a mesh.",
             f"array: {x.aval}, {held}", f"mesh:  {mesh}",
             hint="put the array on a mesh by tanx.device_put, or set one by tanx.set_mesh."))
     return scope
 
 
 def _asserted(name: str, x, target: NamedSharding):
-    """``x``, unless its type states another sharding over Explicit axes than ``target``."""
+    """``x``; raises if its type has another sharding over Explicit axes than ``target``."""
     array: Any = as_array(x)
     aval = typeof(array)
     target.check_compatible_aval(aval.shape)
@@ -358,7 +358,7 @@ def _asserted(name: str, x, target: NamedSharding):
     if isinstance(stated, NamedSharding) and (
             _padded(stated.spec, aval.ndim) != _padded(target.spec, aval.ndim)):
         raise AssertionError(explain(
-            name, "is an assertion where all axes of the mesh are Explicit, and the array has "
+            name, "is an assertion if all axes of the mesh are Explicit, and the array has "
             "another sharding.", f"array:    {stated.spec}", f"expected: {target.spec}",
             hint="tanx.reshard(x, spec) gives it the sharding."))
     return array
@@ -369,7 +369,7 @@ def _padded(spec: PartitionSpec, ndim: int) -> tuple:
 
 
 def laid_out(x: Array, sharding: Sharding) -> Array:
-    """The same data, laid out as a sharding of one device says."""
+    """The same data, with a sharding over one device."""
     place = place_of(sharding)
     aval = explicit.laid_out(x.aval, place)
     if x._device == place and x.aval is aval:
@@ -378,7 +378,7 @@ def laid_out(x: Array, sharding: Sharding) -> Array:
 
 
 def beside(x, other):
-    """``x`` where the user put another array, if both are arrays of as many dimensions."""
+    """``x`` placed like another array of the same rank, if the user placed that."""
     if not Committed.seen or type(x) is not Array or type(other) is not Array or (
             other._device is None or x.ndim != other.ndim):
         return x
@@ -386,7 +386,7 @@ def beside(x, other):
 
 
 def place_of(sharding: Sharding):
-    """What an array records of a sharding: only the device, if that is all there is."""
+    """What an array records of a sharding: only the device, if it has just one."""
     devices = sharding.device_set
     if len(devices) > 1:
         raise NotImplementedError(explain(

@@ -65,7 +65,7 @@ def total(terms: Sequence[Any]):
 
 
 def bilinear(self, primals, series, **params):
-    """The ``taylor`` rule of products: each coefficient of one factor meets each of the other."""
+    """The ``taylor`` rule of products: each coefficient of one factor times each of the other."""
     (x, y), (xs, ys) = primals, series
     out = self.bind(x, y, **params)
     if xs is zero_series:
@@ -78,7 +78,7 @@ def bilinear(self, primals, series, **params):
 
 
 class Mul(Elementwise):
-    """The product of two operands, in another dtype where ``out_dtype`` asks for it."""
+    """The product of two operands, in ``out_dtype`` if given."""
 
     name = "mul"
     accepts = NUMBER
@@ -119,11 +119,11 @@ class Mul(Elementwise):
 
 
 class Div(Elementwise):
-    """The quotient of two operands; of integers, towards zero."""
+    """The quotient of two operands; integers round towards zero."""
 
     name = "div"
     accepts = NUMBER
-    ufunc_alone = np.true_divide  # of floats; of integers, it gives floats
+    ufunc_alone = np.true_divide  # for floats only: for integers it returns floats
 
     def eval(self, x, y):
         if x.dtype.kind in "fcV" and dtypes.issubdtype(x.dtype, np.inexact):
@@ -151,7 +151,7 @@ class Div(Elementwise):
 
 
 def _divide_integers(x, y):
-    """Towards zero; by zero gives all bits set, and what overflows wraps, as XLA has it."""
+    """Division towards zero; by zero all bits are set, and overflow wraps, as in XLA."""
     dtype = x.dtype
     if dtypes.itemsize_bits(dtype) < 8:
         x, y = x.astype(np.int8), y.astype(np.int8)
@@ -222,8 +222,10 @@ integer_pow_p = IntegerPow()
 
 
 def add(x, y):
-    """The sum ``x + y``. As for all operations here on several operands, these have one dtype and
-    one shape, or are scalars.
+    """The sum ``x + y``.
+
+    As for all functions of several operands here, these have one dtype and one shape, or are
+    scalars.
 
     >>> lax.add(jnp.array([1, 2]), jnp.array([10, 20]))
     Array([11, 22], dtype=int32)
@@ -241,7 +243,7 @@ def sub(x, y):
 
 
 def mul(x, y, *, out_dtype=None):
-    """The product ``x * y``; with ``out_dtype``, computed and given in that dtype.
+    """The product ``x * y``; with ``out_dtype``, computed and returned in that dtype.
 
     >>> lax.mul(jnp.int8(100), jnp.int8(100), out_dtype=jnp.int32)
     Array(10000, dtype=int32)
@@ -252,7 +254,7 @@ def mul(x, y, *, out_dtype=None):
 
 
 def div(x, y):
-    """The quotient ``x / y``; of integers, rounded towards zero.
+    """The quotient ``x / y``; integers round towards zero.
 
     >>> lax.div(-7, 2)
     Array(-3, dtype=int32, weak_type=True)

@@ -50,12 +50,12 @@ from .operands import ANY, NUMBER, accumulator, identity, letter, refused
 __all__ = ["broadcast_in_dim", "broadcast_in_dim_p", "reduce_sum", "reduce_sum_p", "reshape",
            "reshape_p", "transpose", "transpose_p"]
 
-# Below this many elements NumPy repeats them sooner than it makes a view that repeats them.
+# Below this many elements NumPy copies them faster than it makes a broadcast view.
 _SMALL = 4096
 
 
 def as_array(x):
-    """The operand as a function returns it that has nothing to change."""
+    """The operand as an array, for functions that have nothing to change."""
     if isinstance(x, Array):
         return x
     if isinstance(x, Reference):
@@ -68,7 +68,7 @@ def as_array(x):
     if type(x) in value_rules:
         x = value_rules[type(x)](x)
     if aval.dtype == float0:
-        return x  # of no bytes, it stays with NumPy
+        return x  # elements have no bytes: a NumPy array
     if context.trace.staging and type(x) is np.ndarray and aval.shape and x.dtype == aval.dtype:
         return context.trace.captured(x)
     value = stored_numbers(x, aval.dtype)
@@ -79,7 +79,7 @@ def as_array(x):
 
 @lru_cache(maxsize=4096)
 def _broadcasted(x: ShapedArray, shape: tuple[int, ...], broadcast_dimensions) -> ShapedArray:
-    """The type in a larger shape; remembered, for eager calls ask again and again."""
+    """The type in a larger shape; cached, because eager calls repeat."""
     if (len(broadcast_dimensions) != x.ndim
             or len(set(broadcast_dimensions)) != x.ndim
             or any(not 0 <= d < len(shape) or n not in (1, shape[d])
@@ -156,7 +156,7 @@ broadcast_in_dim_p = BroadcastInDim()
 
 
 def broadcast_in_dim(operand, shape, broadcast_dimensions, *, out_sharding=None):
-    """Broadcast ``operand`` to ``shape``, its dimension ``i`` going to ``broadcast_dimensions[i]``.
+    """Broadcast ``operand`` to ``shape``; its dimension ``i`` becomes ``broadcast_dimensions[i]``.
 
     >>> lax.broadcast_in_dim(jnp.array([1, 2]), (2, 3), (0,))
     Array([[1, 1, 1],
@@ -173,7 +173,7 @@ def broadcast_in_dim(operand, shape, broadcast_dimensions, *, out_sharding=None)
 
 
 def operand_type(function: str, x) -> ShapedArray:
-    """The type of an operand, or an error that names the function it was given to."""
+    """The type of an operand, or an error that names the function it was passed to."""
     if not is_arraylike(x):
         raise not_arraylike(f"tanx.lax.{function}", x, 0)
     return typeof(x)
@@ -199,7 +199,7 @@ class Reshape(Primitive):
         return ShapedArray(new_sizes, x.dtype, x.weak_type)
 
     def divided(self, x, *, new_sizes, dimensions, sharding=None):
-        """Runs of dimensions are merged, or each is split, but not both in one reshape."""
+        """The division of the result: runs of dimensions are merged or split, but not both."""
         sources = [d for d in range(x.ndim) if x.shape[d] != 1]
         targets = [p for p, n in enumerate(new_sizes) if n != 1]
         entries: list = [None] * len(new_sizes)
@@ -220,8 +220,8 @@ class Reshape(Primitive):
 
     def _undecided(self, x, new_sizes) -> Exception:
         return sharding_error(
-            self, "it is not clear how dimensions of the result are divided.", [x],
-            f"new_sizes: {new_sizes}", hint="out_sharding=tanx.P(...) says it.")
+            self, "it is ambiguous how dimensions of the result are divided.", [x],
+            f"new_sizes: {new_sizes}", hint="out_sharding=tanx.P(...) decides it.")
 
     def eval(self, x, *, new_sizes, dimensions, sharding=None):
         return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
@@ -256,10 +256,10 @@ class Reshape(Primitive):
 
 
 def _matching_runs(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[slice, slice]]:
-    """The shortest runs of dimensions that hold equally many elements in both shapes.
+    """The shortest runs of dimensions with the same number of elements in both shapes.
 
-    Indices are divided only within a run, so dimensions that a reshape leaves alone stay simple.
-    No size is 1.
+    Index arithmetic happens only within a run, so dimensions that a reshape does not change stay
+    simple. No size is 1.
     """
     if 0 in old:
         return
@@ -398,7 +398,7 @@ class Reduction(Primitive):
 
 @lru_cache(maxsize=4096)
 def _reduced(primitive: Reduction, shape, dtype, weak_type, axes) -> ShapedArray:
-    """The type of a reduction; remembered, for eager calls ask again and again."""
+    """The type of a reduction; cached, because eager calls repeat."""
     x = ShapedArray(shape, dtype, weak_type)
     if letter(dtype) not in primitive.accepts:
         raise refused(primitive.name, x, primitive.accepts)
@@ -458,14 +458,17 @@ class ReduceSum(Reduction):
 
 
 _BLOCK = 64
-"""Rows that are added one after the other; the sums of blocks are added next."""
+"""Rows per block: rows of a block are added one by one, then the sums of blocks."""
 _MANY = 512
-"""Rows from which blocks are worth their 10 us: fewer lose no more than a digit."""
+"""From this many rows on, blocks are worth their 10 us: fewer rows lose at most a digit."""
 
 
 def _by_blocks(x, axes, rows: int):
-    """The sum of many rows. NumPy adds one by one, which loses digits: of the mean of 10,000 rows
-    of float32 the last three, where compiled code loses one."""
+    """The sum of many rows, by blocks.
+
+    NumPy adds rows one by one, which loses digits: the mean of 10,000 rows of float32 loses its
+    last three, where compiled code loses one.
+    """
     before, after = x.shape[:axes[0]], x.shape[axes[-1] + 1:]
     whole = rows - rows % _BLOCK
     x = x.reshape(prod(before), rows, prod(after))
@@ -491,7 +494,7 @@ def reduce_sum(operand, axes, *, out_sharding=None):
 
 
 def reduced(primitive, operand, axes, out_sharding):
-    """A reduction, laid out as it is asked to be."""
+    """A reduction, with the requested sharding."""
     out = primitive.bind(operand, axes=tuple(map(operator.index, axes)), out_sharding=None)
     if out_sharding is None:
         return out
@@ -503,7 +506,7 @@ def reduced(primitive, operand, axes, out_sharding):
 
 
 def in_front(dim):
-    """The place of a batch axis that was moved to the front; high types are mapped as they say."""
+    """The place of a batch axis that was moved to the front; high types define their own."""
     return dim if dim is None or isinstance(dim, MappingSpec) else 0
 
 
@@ -517,7 +520,7 @@ def move_axis(x, source: int, destination: int):
 
 
 def to_front(x, dim: int | None):
-    """The operand with its batch axis first; as it is where it has none."""
+    """The operand with its batch axis first; unchanged if it has none."""
     return x if dim is None else move_axis(x, dim, 0)
 
 
@@ -527,13 +530,13 @@ def batch_size(args, dims) -> int:
 
 
 def materialize(x, dim: int | None, size: int, position: int = 0):
-    """The operand with a batch axis at ``position``, repeated along it where it had none."""
+    """The operand with a batch axis at ``position``, repeated along it if it had none."""
     if dim is not None:
         return move_axis(x, dim, position)
     if high_classes and typeof(x).is_high:
         raise NotImplementedError(explain(
             "tanx.vmap", "a value of a high type cannot be repeated for all lanes of a batch.",
-            f"type: {typeof(x)}", hint="map it where it comes in, or make it inside of the loop."))
+            f"type: {typeof(x)}", hint="map it as an input, or make it inside of the loop."))
     shape = list(typeof(x).shape)
     shape.insert(position, size)
     sharding = sharding_of_lanes(typeof(x), position) if Explicit.seen else None

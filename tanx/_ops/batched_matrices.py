@@ -1,4 +1,4 @@
-"""Stacks of matrices, in their last two dimensions: what derivatives of factorisations need."""
+"""Operations on stacks of matrices, for derivatives of factorisations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["adjoint", "diagonal", "eye_like", "matrix_product", "matrix_type", "
 
 
 def matrix_type(function: str, x: ShapedArray) -> ShapedArray:
-    """The type of an operand, which must be a stack of matrices that LAPACK knows."""
+    """The type of an operand, which must be a stack of matrices of a dtype of LAPACK."""
     if x.ndim < 2:
         raise ValueError(explain(f"tanx.lax.linalg.{function}",
                                  "the operand must have at least two dimensions.",
@@ -48,12 +48,12 @@ def swapped(x):
 
 
 def adjoint(x):
-    """The transposed matrices of conjugate numbers."""
+    """The conjugate transpose of matrices."""
     return conj(swapped(x)) if letter(typeof(x).dtype) == "c" else swapped(x)
 
 
 def matrix_product(x, y):
-    """The products of two equally long stacks of matrices."""
+    """The products of two stacks of matrices of the same length."""
     batch = tuple(range(typeof(x).ndim - 2))
     rank = len(batch)
     return dot_general(x, y, (((rank + 1,), (rank,)), (batch, batch)),

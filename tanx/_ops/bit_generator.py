@@ -1,4 +1,4 @@
-"""XLA's generators of random bits, which take a state and give the next one."""
+"""XLA's generators of random bits, which take a state and return the next one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RngBitGenerator(Primitive):
         if state not in ((_U32, (4,)), (_U64, (2,))) or dtype.kind != "u":
             raise TypeError(explain(
                 "tanx.lax.rng_bit_generator", "needs a state of type uint32[4] or uint64[2], and "
-                "gives unsigned integers.", f"key:   {key}", f"dtype: {dtype}"))
+                "an unsigned dtype.", f"key:   {key}", f"dtype: {dtype}"))
         return [key, ShapedArray((*key.shape[:-1], *shape), dtype)]
 
     def eval(self, key, *, shape, dtype, algorithm, out_sharding=None):
@@ -89,7 +89,7 @@ class RngBitGenerator(Primitive):
 
 
 def _paired_axis(shape, dtype: np.dtype, algorithm) -> int | None:
-    """The dimension along which neighbours are the two words of a block of threefry, if any is."""
+    """The dimension along which neighbours are the two words of a threefry block, or None."""
     if algorithm != RandomAlgorithm.RNG_THREE_FRY or dtype == _U64 or not shape:
         return None
     even = [d for d, n in enumerate(shape) if n % 2 == 0]
@@ -101,7 +101,7 @@ def _halved(shape, axis: int) -> list[int]:
 
 
 def _per_block(dtype: np.dtype, algorithm) -> int:
-    """Integers that are made of one block."""
+    """The number of integers made from one block."""
     words = 2 if algorithm == RandomAlgorithm.RNG_THREE_FRY else 4
     return words // 2 if dtype == _U64 else words
 
@@ -155,11 +155,11 @@ def rng_bit_generator(key, shape, dtype=np.uint32,
 
     Args:
       key: The state, ``uint32[4]`` or ``uint64[2]``.
-      shape, dtype: Of the result; ``dtype`` is of unsigned integers.
-      algorithm: A :class:`RandomAlgorithm`, or its name in small letters.
+      shape, dtype: Of the result; ``dtype`` is an unsigned integer type.
+      algorithm: A :class:`RandomAlgorithm`, or its name in lower case.
 
     Returns:
-      The state to go on with, and the bits.
+      The next state, and the bits.
 
     >>> state, bits = lax.rng_bit_generator(jnp.zeros(4, jnp.uint32), (2,))
     >>> bits

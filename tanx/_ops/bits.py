@@ -26,7 +26,7 @@ def unsigned_bits(x):
 
 
 def sign_extended(bits, width: int):
-    """Unsigned integers as signed ones, bit ``width - 1`` being the sign."""
+    """Unsigned integers as signed ones; bit ``width - 1`` is the sign."""
     spare = 8 * bits.dtype.itemsize - width
     signed = np.asarray(bits << bits.dtype.type(spare)).view(f"i{bits.dtype.itemsize}")
     return signed >> signed.dtype.type(spare)
@@ -44,7 +44,7 @@ def from_bits(bits, dtype: np.dtype):
 
 
 class Bitwise(Elementwise):
-    """Combines bits; of booleans, truth values."""
+    """Combines bits, or booleans."""
 
     accepts = BOOL_INT
     jvp = never("bits have no derivative")
@@ -83,14 +83,14 @@ class Not(Bitwise):
 
 
 class Shift(Elementwise):
-    """Moves bits by as many places as the second operand says, which is read as unsigned."""
+    """Moves bits by the second operand, which is read as unsigned."""
 
     accepts = INT
     jvp = never("bits have no derivative")
 
 
 class ShiftLeft(Shift):
-    """Moves bits up; zeros come in."""
+    """Moves bits up, filled with zeros."""
 
     name = "shift_left"
 
@@ -99,7 +99,7 @@ class ShiftLeft(Shift):
 
 
 class ShiftRightLogical(Shift):
-    """Moves bits down; zeros come in."""
+    """Moves bits down, filled with zeros."""
 
     name = "shift_right_logical"
 
@@ -108,7 +108,7 @@ class ShiftRightLogical(Shift):
 
 
 class ShiftRightArithmetic(Shift):
-    """Moves bits down; copies of the uppermost bit come in."""
+    """Moves bits down, filled with copies of the uppermost bit."""
 
     name = "shift_right_arithmetic"
 
@@ -120,7 +120,7 @@ class ShiftRightArithmetic(Shift):
 
 
 def _shifted(ufunc, x, y):
-    """The bits moved; none are left when they move by the width or more."""
+    """The shifted bits; zero for shifts by the width or more."""
     bits, places, width = unsigned_bits(x), unsigned_bits(y), dtypes.itemsize_bits(x.dtype)
     moved = ufunc(bits, np.minimum(places, width - 1))
     return from_bits(np.where(places < width, moved, bits.dtype.type(0)), x.dtype)
@@ -134,7 +134,7 @@ class PopulationCount(Elementwise):
 
     name = "population_count"
     accepts = INT
-    jvp = never("it takes and gives integers")
+    jvp = never("it takes and returns integers")
 
     def eval(self, x):
         return np.bitwise_count(unsigned_bits(x)).astype(x.dtype)
@@ -145,7 +145,7 @@ class Clz(Elementwise):
 
     name = "clz"
     accepts = INT
-    jvp = never("it takes and gives integers")
+    jvp = never("it takes and returns integers")
 
     def eval(self, x):
         rest, count = unsigned_bits(x), np.zeros(x.shape, np.int64)
@@ -163,7 +163,7 @@ class MulHi(Elementwise):
 
     name = "mulhi"
     accepts = INT
-    jvp = never("it takes and gives integers")
+    jvp = never("it takes and returns integers")
 
     def eval(self, x, y):
         bits = dtypes.itemsize_bits(x.dtype)
@@ -175,7 +175,8 @@ class MulHi(Elementwise):
         high = _mulhi_u64(x.view(np.uint64), y.view(np.uint64))
         if not signed:
             return high
-        # A negative number reads as 2**64 more, so the product has that much more of the other.
+        # Read as unsigned, a negative number is 2**64 larger, which adds the other factor to the
+        # high word.
         return high.view(np.int64) - np.where(x < 0, y, 0) - np.where(y < 0, x, 0)
 
 
@@ -197,7 +198,7 @@ population_count_p, clz_p, mulhi_p = PopulationCount(), Clz(), MulHi()
 
 
 def bitwise_and(x, y):
-    """The bits set in both operands; of booleans, whether both hold.
+    """The bits set in both operands; for booleans, whether both hold.
 
     >>> lax.bitwise_and(jnp.array([6, 7]), jnp.array([3, 8]))
     Array([2, 0], dtype=int32)
@@ -206,7 +207,7 @@ def bitwise_and(x, y):
 
 
 def bitwise_or(x, y):
-    """The bits set in either operand; of booleans, whether one holds at least.
+    """The bits set in either operand; for booleans, whether at least one holds.
 
     >>> lax.bitwise_or(jnp.array([6, 7]), jnp.array([3, 8]))
     Array([ 7, 15], dtype=int32)
@@ -215,7 +216,7 @@ def bitwise_or(x, y):
 
 
 def bitwise_xor(x, y):
-    """The bits set in just one operand; of booleans, whether just one holds.
+    """The bits set in exactly one operand; for booleans, whether exactly one holds.
 
     >>> lax.bitwise_xor(jnp.array([6, 7]), jnp.array([3, 8]))
     Array([ 5, 15], dtype=int32)
@@ -224,7 +225,7 @@ def bitwise_xor(x, y):
 
 
 def bitwise_not(x):
-    """The bits flipped; of booleans, the negation.
+    """The bits flipped; for booleans, the negation.
 
     >>> lax.bitwise_not(jnp.array([0, 5]))
     Array([-1, -6], dtype=int32)
@@ -233,7 +234,7 @@ def bitwise_not(x):
 
 
 def shift_left(x, y):
-    """``x`` moved up by ``y`` bits; 0 from the width on.
+    """``x`` shifted left by ``y`` bits; 0 if ``y`` is the width or more.
 
     >>> lax.shift_left(1, 5)
     Array(32, dtype=int32, weak_type=True)
@@ -242,7 +243,7 @@ def shift_left(x, y):
 
 
 def shift_right_logical(x, y):
-    """``x`` moved down by ``y`` bits with zeros coming in; 0 from the width on.
+    """``x`` shifted right by ``y`` bits, filled with zeros; 0 if ``y`` is the width or more.
 
     >>> lax.shift_right_logical(jnp.array([16, -1]), jnp.array([2, 28]))
     Array([ 4, 15], dtype=int32)
@@ -251,7 +252,7 @@ def shift_right_logical(x, y):
 
 
 def shift_right_arithmetic(x, y):
-    """``x`` moved down by ``y`` bits with copies of the sign coming in.
+    """``x`` shifted right by ``y`` bits, filled with copies of the sign.
 
     >>> lax.shift_right_arithmetic(-5, 1), lax.shift_right_logical(-5, 1)
     (Array(-3, dtype=int32, weak_type=True), Array(2147483645, dtype=int32, weak_type=True))

@@ -1,7 +1,7 @@
 """Collectives: operations along the named axes of surrounding maps.
 
 ``vmap`` turns them into ordinary operations along its batch axis. In jaxprs of bodies that are not
-mapped yet they stand with the names; running such a body needs the axis to be in scope.
+mapped yet they appear with the names; running such a body needs the axis to be in scope.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Collective(Primitive):
     lower = never("only a map gives a named axis a meaning; it rewrites the operation")
 
     def unbound(self, params):
-        """Run outside of any map: the axis is not there."""
+        """The error for a use outside of any map: the axis does not exist."""
         for name in self.named_axes(params):
             axis_size_of(name, f"tanx.lax.{self.name}")
         raise NotImplementedError(explain(
@@ -82,7 +82,7 @@ class AllReduce(Collective):
     accepts: frozenset[str] = ANY
     combine: str
     ufunc: np.ufunc | Extreme
-    repeated: Callable  # the reduction of a number of equal elements
+    repeated: Callable  # the reduction of n equal elements
 
     def infer(self, x, *, axes, axis_index_groups):
         if letter(x.dtype) not in self.accepts:
@@ -237,7 +237,7 @@ class AllGather(Collective):
 
 
 class ReduceScatter(Collective):
-    """The sum over a named axis, of which each position keeps its own part."""
+    """The sum over a named axis; each position keeps its own part."""
 
     name = "reduce_scatter"
 
@@ -310,7 +310,7 @@ class PPermute(Collective):
 
 
 class AllToAll(Collective):
-    """Splits along one axis, sends the parts to the positions, and joins what arrives."""
+    """Splits along one axis, sends the parts to the positions, and joins the received parts."""
 
     name = "all_to_all"
 
@@ -392,13 +392,13 @@ ppermute_p, all_to_all_p, pbroadcast_p = PPermute(), AllToAll(), PBroadcast()
 
 
 def _merge(x, place: int):
-    """Make one dimension of those at ``place`` and after it."""
+    """Merge the dimensions at ``place`` and after it."""
     shape = typeof(x).shape
     return reshape(x, (*shape[:place], shape[place] * shape[place + 1], *shape[place + 2:]))
 
 
 def _cut(x, place: int, size: int):
-    """Make two dimensions of the one at ``place``, the first of the given size."""
+    """Split the dimension at ``place`` in two, the first of the given size."""
     shape = typeof(x).shape
     return reshape(x, (*shape[:place], size, shape[place] // size, *shape[place + 1:]))
 
@@ -500,7 +500,7 @@ def pmin(x, axis_name, *, axis_index_groups=None):
 
 
 def _bind(primitive: Collective, x, **params):
-    """Apply a collective, after checking what ``vmap`` would take as it is."""
+    """Apply a collective, after checks that ``vmap`` does not make."""
     primitive.infer(typeof(x), **params)
     return primitive.bind(x, **params)
 
@@ -508,7 +508,7 @@ def _bind(primitive: Collective, x, **params):
 def all_gather(x, axis_name, *, axis_index_groups=None, axis=0, tiled=False, to="varying"):
     """Values of all positions of a named axis, stacked along ``axis``; joined there if ``tiled``.
 
-    ``to`` is about types of values in ``shard_map``.
+    ``to`` concerns types of values in ``shard_map``.
 
     >>> tanx.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(jnp.array([1, 2]))
     Array([[1, 2],
@@ -531,7 +531,7 @@ def all_gather(x, axis_name, *, axis_index_groups=None, axis=0, tiled=False, to=
 
 
 def psum_scatter(x, axis_name, *, scatter_dimension=0, axis_index_groups=None, tiled=False):
-    """The sum over a named axis, each position keeping its slice along ``scatter_dimension``.
+    """The sum over a named axis; each position keeps its slice along ``scatter_dimension``.
 
     >>> tanx.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
     Array([4, 6], dtype=int32)
@@ -608,7 +608,7 @@ def one_name(function: str, axis_name, axis_index_groups=None):
     if len(names) != 1:
         raise NotImplementedError(explain(
             function, "takes one named axis.", f"axis_name: {axis_name}",
-            hint="make one axis of them, by one vmap over the reshaped array."))
+            hint="merge them: use one vmap over the reshaped array."))
     return names[0]
 
 

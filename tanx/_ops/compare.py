@@ -33,11 +33,11 @@ _ORDERED = ANY - frozenset("c")
 
 
 class Comparison(Elementwise):
-    """Compares two operands; gives booleans."""
+    """Compares two operands; returns booleans."""
 
     accepts = _ORDERED
     result = staticmethod(lambda dtype: _BOOL)
-    jvp = never("comparisons give booleans")
+    jvp = never("comparisons return booleans")
 
 
 class KeyEq(Comparison):
@@ -68,10 +68,10 @@ class KeyNe(KeyEq):
 
 
 class Equality(Comparison):
-    """Compares anything, keys included.
+    """Compares operands of any dtype, including keys.
 
-    Keys of one or two words are stored as integers, and are compared as such. Longer ones are
-    stored as complex numbers, of which not all bits count: they have a primitive of their own.
+    Keys of one or two words are stored as integers, and compared as such. Longer ones are stored as
+    complex numbers, whose comparison ignores some bits: they have a separate primitive.
     """
 
     accepts = ANY | frozenset("k")
@@ -142,7 +142,7 @@ class TotalOrder(Comparison):
 
 
 def total_order_key(x: np.ndarray) -> np.ndarray:
-    """Integers that are ordered as floats are in the total order; anything else as it is."""
+    """Integers in the total order of floats; other dtypes unchanged."""
     if letter(x.dtype) != "f":
         return x
     bits = x.view(f"i{x.dtype.itemsize}")
@@ -164,7 +164,7 @@ class LtTo(TotalOrder):
 
 
 class LeTo(TotalOrder):
-    """Whether the first operand comes before the second in the total order, or is it."""
+    """Whether the first operand comes before the second in the total order, or equals it."""
 
     name, plain = "le_to", "le"
     ufunc = np.less_equal
@@ -174,7 +174,7 @@ class LeTo(TotalOrder):
 
 
 class SelectN(Primitive):
-    """Takes each element from one of several operands, as the first operand says."""
+    """Takes each element from one of several operands, chosen by the first operand."""
 
     name = "select_n"
     kind = Kind.ELEMENTWISE
@@ -187,12 +187,12 @@ class SelectN(Primitive):
                 raise self._refused("cases must have the same shape and dtype", which, cases)
             weak = weak and case.weak_type
         if which.shape and which.shape != first.shape:
-            raise self._refused("which must be a scalar or shaped as the cases", which, cases)
+            raise self._refused("which must be a scalar or shaped like the cases", which, cases)
         if which.dtype == _BOOL:
             if len(cases) > 2:
-                raise self._refused("a boolean chooses between two cases at most", which, cases)
+                raise self._refused("a boolean chooses between at most two cases", which, cases)
         elif letter(which.dtype) not in INT:
-            raise self._refused("which must be of booleans or integers", which, cases)
+            raise self._refused("which must hold booleans or integers", which, cases)
         return first if first.weak_type == weak else ShapedArray(first.shape, first.dtype, weak)
 
     def divided(self, which, *cases):
@@ -247,7 +247,7 @@ class SelectN(Primitive):
 
 
 def _beside(x, dim: int | None, shape, size: int, position: int):
-    """A scalar or full-sized operand as it goes with batched ones of ``shape``."""
+    """A scalar or full-sized operand, extended to go with batched ones of ``shape``."""
     rank = typeof(x).ndim - (dim is not None)
     if rank == 0:
         return x if dim is None else broadcast_in_dim(x, shape, (position,))
@@ -255,7 +255,7 @@ def _beside(x, dim: int | None, shape, size: int, position: int):
 
 
 class Clamp(Primitive):
-    """Moves elements into the interval from the first operand to the third; NaN wins."""
+    """Clamps elements to the interval from the first operand to the third; NaN wins."""
 
     name = "clamp"
     kind = Kind.ELEMENTWISE
@@ -267,7 +267,7 @@ class Clamp(Primitive):
             if bound.shape and bound.shape != x.shape:
                 raise self._refused("bounds must be scalars or have the shape of x", low, x, high)
         if letter(x.dtype) not in ANY:
-            raise self._refused("operands must be of numbers", low, x, high)
+            raise self._refused("operands must be numeric", low, x, high)
         weak = low.weak_type and x.weak_type and high.weak_type
         return x if weak == x.weak_type else ShapedArray(x.shape, x.dtype, weak)
 
@@ -316,7 +316,7 @@ select_n_p, clamp_p = SelectN(), Clamp()
 
 
 def eq(x, y):
-    """Whether elements are equal, ``x == y``; false of NaN.
+    """Whether elements are equal, ``x == y``; false for NaN.
 
     >>> lax.eq(jnp.array([1, 2]), jnp.array([1, 3]))
     Array([ True, False], dtype=bool)
@@ -325,7 +325,7 @@ def eq(x, y):
 
 
 def ne(x, y):
-    """Whether elements differ, ``x != y``; true of NaN.
+    """Whether elements differ, ``x != y``; true for NaN.
 
     >>> lax.ne(jnp.array([1, 2]), jnp.array([1, 3]))
     Array([False,  True], dtype=bool)
@@ -370,7 +370,7 @@ def ge(x, y):
 
 
 def select_n(which, *cases):
-    """Take each element from the case that ``which`` says: False or 0 means the first one.
+    """Take each element from the case with the number ``which``: False or 0 means the first one.
 
     ``which`` is a scalar or has the shape of the cases; integers out of range mean the nearest
     case. See :func:`tanx.numpy.where`, which broadcasts.
@@ -394,7 +394,7 @@ def select(pred, on_true, on_false):
 
 
 def clamp(min, x, max):
-    """``x`` moved into the interval from ``min`` to ``max``, which may be scalars.
+    """``x`` clamped to the interval from ``min`` to ``max``, which may be scalars.
 
     >>> lax.clamp(0.0, jnp.array([-1.0, 0.5, 3.0]), 1.0)
     Array([0. , 0.5, 1. ], dtype=float32)

@@ -1,4 +1,4 @@
-"""Complex numbers: from their parts, back to them, and conjugated."""
+"""Complex numbers: construction, parts and conjugates."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _REAL_OF = {wide: narrow for narrow, wide in _COMPLEX_OF.items()}
 
 
 def real_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of the parts of complex numbers; other dtypes as they are."""
+    """The dtype of the parts of complex numbers; other dtypes unchanged."""
     return _REAL_OF.get(dtype, dtype)
 
 
 def complex_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of complex numbers with parts of a dtype; other dtypes as they are."""
+    """The dtype of complex numbers with parts of a dtype; other dtypes unchanged."""
     return _COMPLEX_OF.get(dtype, dtype)
 
 
 def _strong_zero(x):
-    """A zero of the dtype of ``x`` that is not weak: gradients through parts are not, as in JAX."""
+    """A strongly typed zero of the dtype of ``x``: as in JAX, gradients of parts are strong."""
     dtype = typeof(x).dtype
     return context.trace.literal(np.zeros((), dtype), ShapedArray((), dtype))
 
@@ -89,7 +89,7 @@ class Complex(Elementwise):
 
 
 class Conj(Elementwise):
-    """The complex conjugate; complex also of real numbers."""
+    """The complex conjugate; also of real numbers, as complex ones."""
 
     name = "conj"
     accepts = INEXACT

@@ -1,4 +1,4 @@
-"""Products of matrices that are stored by compressed rows, each row a loop over its entries."""
+"""Products of matrices in compressed row storage; each row is a loop over its entries."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from .operands import INEXACT, INT, accumulator, letter
 __all__ = ["csr_matmat_p", "csr_matvec_p"]
 
 _BLOCK = 64
-"""Rows that one thread takes at least."""
+"""The least number of rows for a thread."""
 _SEVERAL = 8
-"""Entries of long rows that are added up at a time: each addition waits for the one before it."""
+"""Partial sums of long rows: within one sum, each addition waits for the one before it."""
 _LONG = 48
-"""Rows that have fewer entries on average are added up one by one: the processor goes on with the
-next row meanwhile. Beside that, several at a time take 0.79 of the time for rows of 100 entries,
-0.97 for 50, 1.12 for 30 and 1.3 for 10, whose lengths vary (Cascade Lake). Products with matrices
-add up columns meanwhile."""
+"""Rows with fewer entries on average use one sum: the processor overlaps it with the next row.
+Compared with one sum, several take 0.79 of the time for rows of 100 entries, 0.97 for 50, 1.12 for
+30 and 1.3 for 10, of varying lengths (Cascade Lake). Products with matrices overlap columns."""
 _FAR = 1 << 62
 
 
 class _RowsProduct(Primitive):
-    """A matrix by compressed rows times a dense one.
+    """A matrix in compressed rows times a dense one.
 
-    Operands are the entries, their columns, where the entries of each row begin, and the dense
-    array; all have the same batch dimensions in front. Columns out of range count for nothing.
+    Operands are the entries, their columns, the start of each row's entries, and the dense array;
+    all have the same batch dimensions in front. Columns out of range are ignored.
     """
 
     rank: int  # of the dense array, without batch dimensions
@@ -64,19 +63,19 @@ class _RowsProduct(Primitive):
             np.add.at(out[b], lines[inside], (values.T * found.T).T)
         return out.astype(data.dtype)
 
-    jvp = never("its derivative is written with gather and scatter, where it is called")
-    transpose = never("its derivative is written with gather and scatter, where it is called")
+    jvp = never("its callers define its derivative, with gather and scatter")
+    transpose = never("its callers define its derivative, with gather and scatter")
 
     def batch(self, args, dims):
         size = batch_size(args, dims)
         return self.bind(*(materialize(x, d, size) for x, d in zip(args, dims))), 0
 
     def element(self, at, data, indices, indptr, rhs):
-        """The sum over the entries of a row; with a vector, several at a time if rows are long.
+        """The sum over the entries of a row; with a vector, several partial sums if rows are long.
 
-        A row that would end behind the last entry ends there. That has a loop of its own: a bound
-        that is the lesser of two numbers comes later, and how soon a loop ends is what rows of 3
-        entries wait for (0.88 of the time, Cascade Lake).
+        A row that would end past the last entry ends there. That case has a separate loop: a bound
+        that is the minimum of two numbers is known later, and rows of 3 entries wait for the bound
+        (0.88 of the time, Cascade Lake).
         """
         n = indptr.ndim - 1
         lead, row, rest = at[:n], at[n], at[n + 1:]
@@ -101,7 +100,7 @@ class _RowsProduct(Primitive):
             state: tuple = start, zero
             if not rest and count >= _LONG * max(indptr.shape[n] - 1, 1):
                 k, total = build.while_loop(state, lambda s: s[0] < stop - (_SEVERAL - 1), several)
-                state = build.op("max", k, 0), total  # which it is: the loop is known to end then
+                state = build.op("max", k, 0), total  # k >= 0: this proves that the loop ends
             return build.while_loop(state, lambda s: s[0] < stop, lambda s: (
                 s[0] + 1, s[1] + term(s[0])))[1]
         total = build.select(stop <= count, added(stop), added(build.const(count)))
@@ -109,7 +108,7 @@ class _RowsProduct(Primitive):
 
 
 def _position(number):
-    """An index that is not negative: negative ones become large ones, which are out of range."""
+    """An unsigned index: negative ones become large, hence out of range."""
     bits = 8 * max(number.dtype.itemsize, 4)
     if bits == 64:
         return build.select(number >= 0, build.as_index(number), build.const(_FAR))
@@ -117,18 +116,18 @@ def _position(number):
 
 
 class CsrMatvec(_RowsProduct):
-    """A matrix by compressed rows times a vector."""
+    """A matrix in compressed rows times a vector."""
 
     name = "csr_matvec"
     kind = Kind.STATEMENT
     rank = 1
 
     def lower(self, into, *operands):
-        """Blocks of rows may go to threads; rows of a block one after the other.
+        """Blocks of rows may run in threads; the rows of a block run one after another.
 
-        Rows in the lanes of a vector would read entries from as many places: twice the time, for
-        rows of 3 or of 100 entries (AVX-512). A nest inside keeps the blocks out of lanes, too.
-        Rows that fill no block have a nest of their own: to ask at each row whether it exists takes
+        Rows in vector lanes would read entries from as many places: twice the time, for rows of 3
+        or of 100 entries (AVX-512). The inner nest keeps blocks out of lanes, too.
+        Rows that do not fill a block have a separate nest: a test at each row whether it exists takes
         as long as a third of an entry (Neoverse N1).
         """
         (out,) = into
@@ -147,7 +146,7 @@ class CsrMatvec(_RowsProduct):
 
 
 class CsrMatmat(_RowsProduct):
-    """A matrix by compressed rows times a matrix."""
+    """A matrix in compressed rows times a matrix."""
 
     name = "csr_matmat"
     kind = Kind.REDUCTION

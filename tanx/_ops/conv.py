@@ -39,8 +39,8 @@ __all__ = ["conv", "conv_general_dilated", "conv_general_dilated_p", "conv_with_
 
 
 WINDOWS = 1 << 28
-"""Bytes of windows that are written out as a matrix at once. Eager convolutions of 100 to 500 MB of
-windows take 15 % longer in parts of 64 MiB, and twice as long in parts of 4, on two cores."""
+"""Bytes of windows stored as one matrix. Eager convolutions of 100 to 500 MB of windows take 15 %
+longer in parts of 64 MiB, and twice as long in parts of 4 MiB, on two cores."""
 
 
 class ConvGeneralDilated(Primitive):
@@ -49,7 +49,7 @@ class ConvGeneralDilated(Primitive):
     There are holes between the elements of the array (``lhs_dilation``) and of the kernel
     (``rhs_dilation``); windows are ``window_strides`` apart. The features of the array and of the
     result fall into ``feature_group_count`` groups, or the batch of the array and the features of
-    the result into ``batch_group_count`` groups, which have nothing to do with one another.
+    the result into ``batch_group_count`` groups, which are independent.
     """
 
     name = "conv_general_dilated"
@@ -128,7 +128,7 @@ class ConvGeneralDilated(Primitive):
         zero = build.const(0, steps.dtype)
 
         def patch(places, taps):
-            """Where an element of a window is, and whether it is there."""
+            """The place of an element of a window, and whether it exists."""
             where, inside = [], []
             for n, place, tap, stride, (low, _), holes, step in zip(
                     (x.shape[d] for d in steps.lhs_spec[2:]), places, taps,
@@ -151,9 +151,9 @@ class ConvGeneralDilated(Primitive):
                       lambda taps: taps)
 
     def fill(self, into, x, w, **params):
-        """Where the operand has holes, a nest for each of the places that have the same taps.
+        """For an operand with holes, one nest for each class of places with the same taps.
 
-        So no zeros are multiplied. What is around the operand must be stored.
+        So no zeros are multiplied. The padding of the operand must be stored.
         """
         (out,), holes = into, params["lhs_dilation"]
         if max(holes, default=1) == 1 or 0 in (*out.shape, *x.shape) or any(
@@ -190,7 +190,7 @@ def _placed(index, spec) -> list:
 
 
 def _reader(x, w, steps: Plan, by_batch: bool):
-    """Reads the operand: for an element of the result, at a place, of a feature of its group."""
+    """A function that reads the operand at a place, for a feature of a group."""
     size = w.shape[steps.rhs_spec[0]] // steps.groups
 
     def read(index, where, channel):
@@ -203,13 +203,13 @@ def _reader(x, w, steps: Plan, by_batch: bool):
 
 
 def _total(index, w, steps: Plan, window, element, tap_of):
-    """An element of the result, at an index of image, feature and places."""
+    """An element of the result, at an index of image, feature and place."""
     is_bool = letter(steps.dtype) == "b"
 
     extents = [*window, steps.features]
 
     def term(k):
-        given = iter(k)  # none for what there is just one of
+        given = iter(k)  # loops of length 1 have no index
         *taps, channel = (build.const(0) if n == 1 else next(given) for n in extents)
         b = w[_placed((index[1], channel, *tap_of(taps)), steps.rhs_spec)]
         return build.op("and" if is_bool else "mul", element(index, taps, channel),
@@ -219,11 +219,10 @@ def _total(index, w, steps: Plan, window, element, tap_of):
 
 
 class Residue(NamedTuple):
-    """Places, ``period`` apart from ``first`` on, whose windows meet the same elements of a kernel.
+    """Places ``first``, ``first + period``, …, whose windows use the same elements of a kernel.
 
-    These are ``taps`` elements, ``apart`` from ``tap`` on. The first one meets the element of the
-    operand whose number is ``base`` plus ``stride`` times that of the place, each of the others the
-    one ``step`` further on.
+    These are ``taps`` elements: ``tap``, ``tap + apart``, …. The first one is multiplied by the
+    operand's element ``base + stride * place``, each of the others by the one ``step`` further on.
     """
 
     first: int
@@ -239,7 +238,7 @@ class Residue(NamedTuple):
 
 def residues(places: int, window: int, stride: int, low: int, holes: int, dilation: int,
              ) -> list[Residue]:
-    """The kinds of places along a dimension of an operand with holes.
+    """The classes of places along a dimension of an operand with holes.
 
     >>> [(r.first, r.tap, r.taps) for r in residues(8, 3, 1, 1, 2, 1)]
     [(0, 1, 1), (1, 0, 2)]
@@ -260,7 +259,7 @@ def residues(places: int, window: int, stride: int, low: int, holes: int, dilati
 
 
 class Plan(NamedTuple):
-    """The type and the geometry of a convolution whose operands were checked."""
+    """The type and the geometry of a convolution with checked operands."""
 
     lhs_spec: tuple[int, ...]
     rhs_spec: tuple[int, ...]
@@ -283,7 +282,7 @@ def plan_of(x, w, params) -> Plan:
 @lru_cache(maxsize=1024)
 def plan(x_shape, x_dtype, w_shape, w_dtype, strides, padding, lhs_dilation, rhs_dilation, numbers,
          feature_groups, batch_groups, preferred) -> Plan:
-    """Check the operands of a convolution, and work out its plan."""
+    """Check the operands of a convolution, and compute its plan."""
     x, w = ShapedArray(x_shape, x_dtype), ShapedArray(w_shape, w_dtype)
     facts = [f"lhs: {x}", f"rhs: {w}"]
     if x_dtype != w_dtype:
@@ -321,7 +320,7 @@ def _check_numbers(x, w, numbers, facts) -> None:
 
 
 def _check_options(rank: int, facts, *, padding, **options) -> None:
-    """Each option must have a number above zero for each dimension of space, and padding a pair."""
+    """Check that each option has a positive number per dimension of space, and padding a pair."""
     for name, values in options.items():
         if len(values) != rank:
             raise ValueError(_message(f"{name} must have a number for each dimension of space.",
@@ -343,10 +342,10 @@ def _check_groups(images, features, kernels, depth, feature_groups, batch_groups
         raise ValueError(_message("either features or the batch can have groups, not both.",
                                   *facts))
     if features % feature_groups or features // feature_groups != depth:
-        raise ValueError(_message("the kernel must have as many input features as a group of the "
+        raise ValueError(_message("the kernel must have the input features of a group of the "
                                   "operand.", *facts))
     if images % batch_groups:
-        raise ValueError(_message("the batch must fall into groups of equal size.", *facts))
+        raise ValueError(_message("the batch must be divisible into groups of equal size.", *facts))
     if kernels % feature_groups or kernels % batch_groups:
         raise ValueError(_message("the features of the result must fall into groups of equal size.",
                                   *facts))
@@ -356,7 +355,7 @@ def _check_preferred(natural, preferred, facts) -> None:
     facts = [*facts, f"preferred_element_type: {preferred}"]
     kinds = letter(natural), letter(preferred)
     if kinds[0] != kinds[1] and not (kinds[0] in "iu" and kinds[1] in "iuf"):
-        raise TypeError(_message("cannot give a result of that kind.", *facts))
+        raise TypeError(_message("cannot have a result of that kind.", *facts))
     if dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(natural):
         raise TypeError(_message("preferred_element_type must not be narrower than the operands.",
                                  *facts))
@@ -366,7 +365,7 @@ def _check_preferred(natural, preferred, facts) -> None:
 
 
 def _padded(x: np.ndarray, padding, holes) -> np.ndarray:
-    """An array with zeros around and between its elements, or less of it where negative."""
+    """An array with zeros around and between its elements; negative padding removes elements."""
     config = ((0, 0, 0), (0, 0, 0), *((low, high, d - 1) for (low, high), d in zip(padding, holes)))
     return x if not any(map(any, config)) else pad_p.eval(
         x, np.zeros((), x.dtype), padding_config=config)
@@ -389,8 +388,8 @@ def _windows(x: np.ndarray, steps: Plan, params) -> np.ndarray:
 def _products(windows: np.ndarray, kernel: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Windows times the kernel: group, batch, places, kernels.
 
-    As a matrix the windows take as many bytes as the array times the elements of one of them: where
-    that is much, some images or places are computed at a time.
+    As a matrix, windows take the bytes of the array times the elements of a window: if that is
+    much, images or places are computed in parts.
     """
     axis = 0 if len(windows) > 1 else 3
     if windows.nbytes > WINDOWS and windows.ndim > 3 and windows.shape[axis] > 1:
@@ -408,7 +407,7 @@ def _products(windows: np.ndarray, kernel: np.ndarray, dtype: np.dtype) -> np.nd
 
 
 def _to_operand(ct, w, x, steps: Plan, params):
-    """The cotangent of the operand: that of the result, with the kernel the other way round."""
+    """The cotangent of the operand: that of the result, convolved with the reversed kernel."""
     lhs, rhs, out = params["dimension_numbers"]
     space = [x.shape[d] for d in lhs[2:]]
     places = [typeof(ct).shape[d] for d in out[2:]]
@@ -430,7 +429,7 @@ def _to_operand(ct, w, x, steps: Plan, params):
 
 
 def _to_kernel(ct, x, w, steps: Plan, params):
-    """The cotangent of the kernel: the operand, with the cotangent of the result as a kernel."""
+    """The cotangent of the kernel: the operand, convolved with the cotangent of the result."""
     lhs, rhs, out = params["dimension_numbers"]
     shape = typeof(x).shape
     if 0 in typeof(ct).shape:
@@ -460,7 +459,7 @@ def _swapped(spec: Sequence[int]) -> tuple[int, ...]:
 
 
 def _joined(x, source: int, target: int):
-    """One dimension less: ``source`` goes in front of the one that is then ``target``, into it."""
+    """Merge dimension ``source`` into ``target`` (counted without it), as the slower part."""
     shape = list(typeof(x).shape)
     order = [d for d in range(len(shape)) if d != source]
     order.insert(target, source)
@@ -470,14 +469,14 @@ def _joined(x, source: int, target: int):
 
 
 def _parted(x, axis: int, size: int):
-    """One dimension more: the first of two that an axis becomes has a size."""
+    """Split an axis in two, the first of the given size."""
     shape = list(typeof(x).shape)
     shape[axis:axis + 1] = [size, shape[axis] // size]
     return reshape(x, shape)
 
 
 def _joined_inside(x, source: int, target: int, groups: int):
-    """As ``_joined``, but inside of each of the groups that the target falls into."""
+    """As ``_joined``, but inside each group of the target."""
     if groups == 1:
         return _joined(x, source, target)
     x = _parted(x, target + (source <= target), groups)
@@ -495,15 +494,15 @@ def conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation=None, r
                          out_sharding=None):
     """Convolve ``lhs``, a batch of arrays with features, with the kernel ``rhs``.
 
-    As in neural networks, the kernel is not turned round: each element of the result is the sum of
+    As in neural networks, the kernel is not reversed: each element of the result is the sum of
     products of the kernel with a window, over all features.
 
-    - ``window_strides``: how far windows are apart in each dimension of space.
-    - ``padding``: a pair for each dimension, what is added before and after (or taken away, if
-      negative); or ``"SAME"``, ``"SAME_LOWER"``, ``"VALID"``.
-    - ``lhs_dilation``, ``rhs_dilation``: distances of neighbours in operand and kernel, 1 if they
-      have no holes between them.
-    - ``dimension_numbers``: what the dimensions are, such as ``("NHWC", "HWIO", "NHWC")``; batch
+    - ``window_strides``: the distance of windows in each dimension of space.
+    - ``padding``: a pair for each dimension, the number of zeros before and after (negative numbers
+      remove elements); or ``"SAME"``, ``"SAME_LOWER"``, ``"VALID"``.
+    - ``lhs_dilation``, ``rhs_dilation``: distances of neighbours in operand and kernel, 1 if there
+        are no holes between them.
+      - ``dimension_numbers``: the order of dimensions, such as ``("NHWC", "HWIO", "NHWC")``; batch
       and features first by default. See :class:`ConvDimensionNumbers`.
     - ``feature_group_count``, ``batch_group_count``: groups of features, or of the batch, each with
       its own part of the kernel and of the result's features.
@@ -568,9 +567,9 @@ def _pads(padding, space, window, strides, lhs_dilation, rhs_dilation):
             raise ValueError(_message(
                 "padding must be given in numbers if lhs_dilation is not 1.",
                 f"padding: {padding!r}", f"lhs_dilation: {lhs_dilation}",
-                hint="tanx.lax.conv_transpose knows what to add."))
+                hint="tanx.lax.conv_transpose computes the padding."))
         if len(strides) != len(space) or 0 in strides:
-            return ((0, 0),) * len(space)  # an error, which is not about padding
+            return ((0, 0),) * len(space)  # the caller reports the error
         return tuple(padtype_to_pads(space, dilated(window, rhs_dilation), strides, padding))
     try:
         return tuple((operator.index(low), operator.index(high)) for low, high in padding)

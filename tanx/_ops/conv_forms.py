@@ -1,4 +1,4 @@
-"""Operations made of convolutions: transposed ones, patches, and kernels that differ by place."""
+"""Operations built on convolutions: transposed ones, patches, and kernels that vary by place."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def conv_transpose(lhs, rhs, strides, padding, rhs_dilation=None, dimension_numb
                    preferred_element_type=None, use_consistent_padding: bool = False):
     """The transposed convolution, which enlarges arrays by ``strides``.
 
-    ``padding`` is that of a convolution in the other direction, ``"SAME"`` or ``"VALID"``; in
-    numbers it is what is added to the enlarged array, or with ``use_consistent_padding`` what the
-    convolution would add. Dimensions are ``("NHWC", "HWIO", "NHWC")`` and the like by default. With
-    ``transpose_kernel`` the kernel is that of the convolution: its features change places, and it
-    is turned round.
+    ``padding`` is that of a convolution in the other direction, ``"SAME"`` or ``"VALID"``; given as
+    numbers it is the padding of the enlarged array, or with ``use_consistent_padding`` that of the
+    convolution. Dimensions are ``("NHWC", "HWIO", "NHWC")``, or the same for other ranks, by
+    default. With ``transpose_kernel`` the kernel is that of the convolution: its features are
+    swapped, and it is reversed.
 
     >>> lax.conv_transpose(jnp.ones((1, 4, 2)), jnp.ones((3, 2, 5)), (2,), "SAME").shape
     (1, 8, 5)
@@ -67,9 +67,9 @@ def conv_transpose(lhs, rhs, strides, padding, rhs_dilation=None, dimension_numb
 def conv_general_dilated_patches(lhs, filter_shape, window_strides, padding, lhs_dilation=None,
                                  rhs_dilation=None, dimension_numbers=None,
                                  precision: PrecisionLike = None, preferred_element_type=None):
-    """The windows of an array, each written out along the dimension of features.
+    """The windows of an array, each flattened along the dimension of features.
 
-    The features of the result are those of ``lhs``, and for each of them all places of the window.
+    The features of the result are the features of ``lhs`` times the places of the window.
     The other parameters are those of :func:`conv_general_dilated`.
 
     >>> lax.conv_general_dilated_patches(jnp.arange(4.).reshape(1, 1, 4), (2,), (1,), "VALID")
@@ -95,7 +95,7 @@ def conv_general_dilated_patches(lhs, filter_shape, window_strides, padding, lhs
 
 
 def _identity(size: int, dtype):
-    """The matrix of a size with ones on its diagonal."""
+    """The identity matrix of a size."""
     rows = broadcasted_iota(np.int32, (size, size), 0)
     return convert(eq(add(rows, like(rows, 0)), broadcasted_iota(np.int32, (size, size), 1)), dtype)
 
@@ -103,11 +103,11 @@ def _identity(size: int, dtype):
 def conv_general_dilated_local(lhs, rhs, window_strides, padding, filter_shape, lhs_dilation=None,
                                rhs_dilation=None, dimension_numbers=None,
                                precision: PrecisionLike = None):
-    """A convolution with a kernel of its own for each place of the window.
+    """A convolution with a different kernel for each place of the window.
 
-    ``rhs`` has the dimensions of the result's features, of the operand's features times the places
-    of a window (the latter going faster), and of the places of windows. The other parameters are
-    those of :func:`conv_general_dilated`.
+    The dimensions of ``rhs`` are the result's features, the operand's features times the places of
+    a window (these change fastest), and the places of windows. The other parameters are those of
+    :func:`conv_general_dilated`.
 
     >>> x, w = jnp.ones((1, 2, 6)), jnp.ones((3, 4, 5))
     >>> lax.conv_general_dilated_local(x, w, (1,), "VALID", (2,)).shape

@@ -1,4 +1,4 @@
-"""The dimensions of a convolution and the sizes that follow: plain Python on shapes."""
+"""Dimension numbers and sizes of convolutions: plain Python on shapes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers
 
 
 def conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers) -> ConvDimensionNumbers:
-    """Dimension numbers of a convolution of arrays of two shapes, from whatever describes them.
+    """Dimension numbers of a convolution of arrays of two shapes, from any of their forms.
 
     ``dimension_numbers`` is None for batch and features first, and for a kernel with its features
     first (``("NCHW", "OIHW", "NCHW")`` in two dimensions); or three strings such as these; or a
@@ -113,8 +113,8 @@ def window_counts(sizes, window, strides) -> tuple[int, ...]:
 def padtype_to_pads(in_shape, window_shape, window_strides, padding) -> list[tuple[int, int]]:
     """Padding given by name, as pairs of elements before and after each dimension.
 
-    ``"VALID"`` adds nothing; ``"SAME"`` adds so much that there is a window for each stride, and
-    puts what does not come out even behind, ``"SAME_LOWER"`` in front.
+    ``"VALID"`` adds nothing; ``"SAME"`` adds enough for a window at each stride, an odd element
+    after the array, ``"SAME_LOWER"`` before it.
 
     >>> lax.padtype_to_pads((8, 9), (3, 4), (2, 2), "SAME")
     [(0, 1), (1, 2)]
@@ -146,7 +146,7 @@ def conv_shape_tuple(lhs_shape, rhs_shape, strides, pads, batch_group_count=1) -
         pads = padtype_to_pads(space, window, strides, pads)
     if len(pads) != len(space):
         raise TypeError(explain(
-            "tanx.lax.conv_shape_tuple", "there must be a pair of padding for each dimension of "
+            "tanx.lax.conv_shape_tuple", "there must be a padding pair for each dimension of "
             "space.", f"pads:      {pads}", f"lhs shape: {tuple(lhs_shape)}"))
     padded = [n + low + high for n, (low, high) in zip(space, pads)]
     if any(n < 0 for n in padded):
@@ -194,7 +194,7 @@ def conv_transpose_shape_tuple(lhs_shape, rhs_shape, window_strides, padding, di
 def transposed_padding(window: int, stride: int, padding) -> tuple[int, int]:
     """The padding of a dimension of a transposed convolution, from that of the other direction.
 
-    It is a name, or a pair of what the convolution would have added before and after.
+    ``padding`` is a name, or the pair of the convolution's padding before and after.
     """
     if isinstance(padding, str):
         if padding not in ("SAME", "VALID"):

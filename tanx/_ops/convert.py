@@ -109,9 +109,9 @@ def _saturated(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 @lru_cache(maxsize=256)
 def _bounds(float_dtype: np.dtype, dtype: np.dtype) -> tuple:
-    """The least and the greatest integer, as floats and as what they are.
+    """The least and the greatest integer, as floats and as integers.
 
-    The greatest one rounds up where the floats are too coarse for it, so it is itself no bound.
+    If floats are too coarse, the greatest one rounds up, so as a float it is not a bound.
     """
     limits = dtypes.iinfo(dtype)
     return (float_dtype.type(limits.min), float_dtype.type(limits.max),
@@ -119,7 +119,7 @@ def _bounds(float_dtype: np.dtype, dtype: np.dtype) -> tuple:
 
 
 class BitcastConvertType(Primitive):
-    """Reads the same bits as another dtype; a change of width adds or takes a last dimension."""
+    """Reads the same bits as another dtype; a change of width adds or removes a last dimension."""
 
     name = "bitcast_convert_type"
     kind = Kind.LAYOUT
@@ -133,7 +133,7 @@ class BitcastConvertType(Primitive):
                 "tanx.lax.bitcast_convert_type",
                 "booleans and complex numbers have no bits to cast.",
                 f"operand:   {x}", f"new_dtype: {new_dtype}",
-                hint="x.view(dtype) knows how to split them."))
+                hint="x.view(dtype) splits them."))
         return ShapedArray(self._shape(x, new_dtype), new_dtype)
 
     def _shape(self, x, new_dtype):
@@ -200,7 +200,7 @@ class ReducePrecision(Elementwise):
         if exponent_bits < 1 or mantissa_bits < 0:
             raise ValueError(explain(
                 "tanx.lax.reduce_precision",
-                "needs at least one exponent bit and no negative number of mantissa bits.",
+                "needs at least one exponent bit, and mantissa_bits >= 0.",
                 f"operand:       {x}", f"exponent_bits: {exponent_bits}",
                 f"mantissa_bits: {mantissa_bits}"))
         return super().infer(x)
@@ -237,7 +237,7 @@ class ReducePrecision(Elementwise):
 
 
 class Identity(Elementwise):
-    """Gives its operand."""
+    """Returns its operand."""
 
     def infer(self, x):
         return x
@@ -247,18 +247,18 @@ class Identity(Elementwise):
 
 
 class StopGradient(Identity):
-    """Gives its operand, as a constant to derivatives."""
+    """Returns its operand, as a constant for derivatives."""
 
     name = "stop_gradient"
     jvp = partials(None)
-    transpose = never("it lets no derivative through")
+    transpose = never("it has no derivative")
 
     def eval(self, x):
         return x
 
 
 class Copy(Identity):
-    """Gives its operand in memory of its own."""
+    """Returns a copy of its operand."""
 
     name = "copy"
     jvp = linear
@@ -271,7 +271,7 @@ class Copy(Identity):
 
 
 class OptimizationBarrier(Primitive):
-    """Gives its operands once all of them are computed; the optimiser moves nothing across."""
+    """Returns its operands once all of them are computed; the optimiser moves nothing across."""
 
     name = "optimization_barrier"
     kind = Kind.STATEMENT
@@ -317,8 +317,8 @@ optimization_barrier_p = OptimizationBarrier()
 def convert(x, dtype: np.dtype, weak_type: bool = False):
     """``x`` as an array of ``dtype``, for use inside tanx; ``dtype`` must be one that arrays have.
 
-    Arrays and tracers that have the type already come back as they are. Python and NumPy values
-    are converted here and now, so that no equation is staged for them: scalars become literals.
+    Arrays and tracers of that type are returned unchanged. Python and NumPy values are converted
+    immediately, so that no equation is staged for them: scalars become literals.
     """
     kind = type(x)
     if kind is Array or isinstance(x, Tracer):
@@ -331,7 +331,7 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
     if kind is int or kind is bool:
         return context.trace.literal(*_literal(x, dtype, weak_type))
     if kind is float and letter(dtype) in INEXACT:
-        make = _literal if x else _literal.__wrapped__  # the cache takes -0.0 for 0.0
+        make = _literal if x else _literal.__wrapped__  # the cache cannot tell -0.0 from 0.0
         return context.trace.literal(*make(x, dtype, weak_type), x if weak_type else None)
     if kind is not np.ndarray and not isinstance(x, np.generic):
         if hasattr(x, "__jax_array__"):
@@ -341,7 +341,7 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
             return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type,
                                                sharding=None)
     if dtype == dtypes.float0 == x.dtype:
-        return x  # of no bytes, it stays with NumPy
+        return x  # elements have no bytes: a NumPy array
     value = cast(np.asarray(x), dtype)
     if value.ndim:
         if value is x and kind is np.ndarray and context.trace.staging and not weak_type:
@@ -354,7 +354,7 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
 def _literal(x, dtype: np.dtype, weak_type: bool) -> tuple[np.ndarray, ShapedArray]:
     """The value and the type of a Python scalar as an array.
 
-    Integers wrap around, unless they fit neither ``dtype`` nor the type that they have alone.
+    Integers wrap around, but raise if they fit neither ``dtype`` nor their default type.
     """
     if dtypes.is_extended(dtype) and x:
         convert_element_type_p.infer(typeof(x), new_dtype=dtype, weak_type=False)  # raises
@@ -368,8 +368,8 @@ def _literal(x, dtype: np.dtype, weak_type: bool) -> tuple[np.ndarray, ShapedArr
 def convert_element_type(operand, new_dtype):
     """``operand`` in another dtype.
 
-    Integers wrap around; floats become integers by rounding towards zero, the nearest bound where
-    they are out of range, and NaN becomes 0; of complex numbers the real part is kept.
+    Integers wrap around; floats round towards zero to integers, values out of range become the
+    nearest bound, and NaN becomes 0; complex numbers keep their real part.
 
     >>> lax.convert_element_type(jnp.array([1.9, -300.0]), np.int8)
     Array([   1, -128], dtype=int8)
@@ -383,22 +383,22 @@ def convert_element_type(operand, new_dtype):
         warn_user(explain(
             "tanx.lax.convert_element_type", "a cast to real numbers drops the imaginary part.",
             f"operand:   {typeof(operand)}", f"new_dtype: {dtype}",
-            hint="say so with tanx.numpy.real."), np.exceptions.ComplexWarning)
+            hint="tanx.numpy.real does so without a warning."), np.exceptions.ComplexWarning)
     return convert(operand, dtype) if type(operand) is not int else wrapped(operand, dtype)
 
 
 def wrapped(number: int, dtype: np.dtype, weak_type: bool = False):
     """A Python integer as an array of ``dtype``; one of at most 64 bits wraps around."""
     if letter(dtype) in INT and not -1 << 31 <= number < 1 << 31:
-        number = int(cast(np.array(number), dtype))  # raises for what NumPy has no integers for
+        number = int(cast(np.array(number), dtype))  # raises if it exceeds 64 bits
     return convert(number, dtype, weak_type)
 
 
 def bitcast_convert_type(operand, new_dtype):
     """The bits of ``operand`` read as another dtype.
 
-    To a narrower dtype adds a last dimension, to a wider one takes it; the first element has the
-    lowest bits.
+    A narrower dtype adds a last dimension, a wider one removes it; the first element has the lowest
+    bits.
 
     >>> lax.bitcast_convert_type(jnp.float32(1.0), np.uint16)
     Array([    0, 16256], dtype=uint16)
@@ -408,7 +408,7 @@ def bitcast_convert_type(operand, new_dtype):
 
 
 def reduce_precision(operand, exponent_bits, mantissa_bits):
-    """``operand`` rounded as if it had so many bits of exponent and mantissa, in its own dtype.
+    """``operand`` rounded to a number of exponent and mantissa bits, in its own dtype.
 
     >>> lax.reduce_precision(jnp.float32(1.2345), 8, 7)
     Array(1.234375, dtype=float32)
@@ -418,9 +418,9 @@ def reduce_precision(operand, exponent_bits, mantissa_bits):
 
 
 def stop_gradient(x):
-    """``x``, an array or a tree of them, as a constant to derivatives.
+    """``x``, an array or a tree of them, as a constant for derivatives.
 
-    Python numbers, which are constants already, stay as they are.
+    Python numbers, which are constants already, are unchanged.
 
     >>> tanx.grad(lambda x: x * lax.stop_gradient(x))(3.0)
     Array(3., dtype=float32, weak_type=True)
@@ -433,8 +433,8 @@ def stop_gradient(x):
 def optimization_barrier(operand, /):
     """``operand``, an array or a tree of them, once all of it is computed.
 
-    The compiler moves no work across the barrier, so what comes after is not merged with what
-    comes before. References in the tree come back as they are: what is done to them stays in order.
+    The compiler moves no work across the barrier, so computations after it are not merged with
+    those before it. References in the tree are returned unchanged: uses of them stay in order.
 
     >>> lax.optimization_barrier((jnp.arange(2), 1.5))[0]
     Array([0, 1], dtype=int32)

@@ -1,4 +1,4 @@
-"""Arrays from nothing: constants, and numbers counted along a dimension."""
+"""Arrays without operands: constants, and numbers counted along a dimension."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Iota(Primitive):
 
 
 class DimAsValue(Primitive):
-    """A size as a number. It is symbolic, until the program is one that runs."""
+    """A symbolic size as a number, which is known when the program runs."""
 
     name = "dim_as_value"
     kind = Kind.LAYOUT
@@ -101,7 +101,7 @@ class Empty(Primitive):
 
 
 class Scratch(Empty):
-    """Room whose elements are written before they are read; compiled code does not clear it."""
+    """Memory whose elements are written before they are read; compiled code does not clear it."""
 
     name = "scratch"
 
@@ -133,7 +133,7 @@ def full(shape, fill_value, dtype=None, *, sharding=None):
 
 
 def _spread(value, shape, sharding):
-    """A scalar everywhere in a shape; a sharding that names no axes has nothing to say."""
+    """A scalar broadcast to a shape; a sharding without axes is ignored."""
     if isinstance(sharding, Sharding) and not isinstance(sharding, NamedSharding):
         sharding = None
     return broadcast_in_dim(value, shape, (), out_sharding=sharding)
@@ -184,7 +184,7 @@ def broadcasted_iota(dtype, shape, dimension, *, out_sharding=None):
 
 
 def scratch(shape, dtype):
-    """Room to be written before it is read, for use inside tanx: it costs nothing to make."""
+    """Memory to be written before it is read, for use inside tanx: it is not cleared."""
     return scratch_p.bind(shape=tuple(shape), dtype=dtype)
 
 

@@ -28,7 +28,7 @@ __all__ = ["cumlogsumexp", "cumlogsumexp_p", "cummax", "cummax_p", "cummin", "cu
 
 
 class Cumulative(Primitive):
-    """The common part. A subclass states ``name``, ``ufunc``, ``combine`` and ``jvp``."""
+    """Base class; a subclass defines ``name``, ``ufunc``, ``combine`` and ``jvp``."""
 
     kind = Kind.STATEMENT
     accepts = NUMBER
@@ -40,11 +40,11 @@ class Cumulative(Primitive):
         return dtype
 
     def combine(self, a, b):
-        """The running value and the next element, as expressions of loops, combined."""
+        """Combine the running value with the next element, as expressions of loops."""
         raise NotImplementedError(f"{type(self).__name__}.combine")
 
     def neutral(self, dtype: np.dtype):
-        """The running value that leaves every first element as it is, or None."""
+        """The initial running value, which does not change the first element, or None."""
         return None
 
     def accumulate(self, x: np.ndarray, axis: int) -> np.ndarray:
@@ -76,9 +76,9 @@ class Cumulative(Primitive):
         return self.bind(x, axis=axis + (axis >= d), reverse=reverse), d
 
     def lower(self, into, x, *, axis, reverse):
-        """One running value for each line along the axis, whose loop runs in order.
+        """One running value for each line along the axis; its loop runs in order.
 
-        With an initial value, no step has to test whether it is the first.
+        With an initial value, steps need not test whether they are the first.
         """
         (out,) = into
         lines = x.shape[:axis] + x.shape[axis + 1:]
@@ -193,7 +193,7 @@ class CumLogSumExp(Cumulative):
         x = x.astype(self.state(x.dtype))
         if letter(x.dtype) == "f":
             return np.logaddexp.accumulate(x, axis=axis)
-        # NumPy knows no complex logaddexp: double the span that each element covers.
+        # NumPy has no complex logaddexp: double the span that each element covers.
         x, span = np.moveaxis(x, axis, 0), 1
         while span < len(x):
             x[span:] = _log_add_exp(x[:-span].copy(), x[span:])
@@ -205,15 +205,15 @@ class CumLogSumExp(Cumulative):
 
     def combine(self, a, b):
         parts = [build.op("real", v) if letter(v.dtype) == "c" else v for v in (a, b)]
-        # One comparison decides both: of a NaN beside a number, each is one of the two.
+        # One comparison decides both, so with a NaN, both the NaN and the number are used.
         first = parts[0] > parts[1]
         low, high = build.select(first, b, a), build.select(first, a, b)
         gap = low - high
         total = high + build.op("log1p", build.op("exp", gap))
-        return build.select(build.ne(gap, gap), a + b, total)  # NaN, or infinities that are equal
+        return build.select(build.ne(gap, gap), a + b, total)  # NaN, or equal infinities
 
     def jvp(self, primals, tangents, *, axis, reverse):
-        """Pairs of a value and its tangent are scanned together, each tangent scaled as it goes."""
+        """Scan pairs of a value and its tangent together, scaling each tangent."""
         def combine(left, right):
             (a, da), (b, db) = left, right
             out = log_add_exp(a, b)
@@ -239,7 +239,7 @@ def log_add_exp(a, b):
 
 
 def _share(x, total):
-    """The derivative of the logarithm of a sum by one of its terms; 1 where both are infinite."""
+    """The derivative of the logarithm of a sum by one of its terms; 1 if both are infinite."""
     finite = (select(eq(v, like(v, np.inf)), full_like(v, 0), v) for v in (x, total))
     return exp(sub(*finite))
 

@@ -1,8 +1,8 @@
-"""Ways to write ``jvp`` and ``transpose`` rules: partial derivatives, zeros, the sum of tangents.
+"""Helpers for ``jvp`` and ``transpose`` rules: partial derivatives, zeros, the sum of tangents.
 
-``jvp = partials(rule, rule)`` states one function for each operand. A linear primitive says
-``jvp = linear`` or ``jvp = linear_in(0)``, see :mod:`tanx._core.linear`. Any other rule is written
-as a method.
+``jvp = partials(rule, rule)`` gives one function for each operand. A linear primitive has
+``jvp = linear`` or ``jvp = linear_in(0)``, see :mod:`tanx._core.linear`. Any other rule is a
+method.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def sum_cotangents(a, b):
 
 
 def partials(*rules):
-    """A ``jvp`` rule given by one function an operand, ``rule(tangent, out, *primals, **params)``.
+    """A ``jvp`` rule from one function per operand, ``rule(tangent, out, *primals, **params)``.
 
-    ``None`` is an operand through which nothing flows. The contributions are summed.
+    ``None`` is for an operand without a derivative. The contributions are summed.
     """
 
     def jvp(self, primals, tangents, **params):

@@ -34,8 +34,8 @@ DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]],
 class DotGeneral(Primitive):
     """Sums products over the contracted dimensions, for each index of the batch dimensions.
 
-    The dimensions of the result are those of the batch, then what is left of the left operand,
-    then what is left of the right one.
+    The dimensions of the result are those of the batch, then the other dimensions of the left
+    operand, then those of the right one.
     """
 
     name = "dot_general"
@@ -55,9 +55,9 @@ class DotGeneral(Primitive):
                                  hint="tanx.reshard one of the operands first.")
         if any(x.entries[i] is not None is not y.entries[j] for i, j in zip(cx, cy)):
             raise sharding_error(
-                self, "dimensions that are summed over are divided on both sides, so that it is "
-                "not clear how the result is.", [x, y],
-                hint="out_sharding=tanx.P(...) says it.")
+                self, "summed dimensions are divided on both sides, so the division of the "
+                "result is ambiguous.", [x, y],
+                hint="out_sharding=tanx.P(...) decides it.")
         return (*(x.entries[d] for d in bx),
                 *(x.entries[d] for d in kept_dimensions(x.ndim, bx, cx)),
                 *(y.entries[d] for d in kept_dimensions(y.ndim, by, cy)))
@@ -76,7 +76,7 @@ class DotGeneral(Primitive):
 
     def transpose(self, ct, x, y, *, dimension_numbers, precision, preferred_element_type,
                   out_sharding):
-        """The cotangent, in the left place, times the operand that is known."""
+        """The cotangent, as the left operand, times the known operand."""
         (cx, cy), (bx, by) = dimension_numbers
         kept_x, kept_y = (kept_dimensions(v.ndim, b, c) for v, b, c in ((x, bx, cx), (y, by, cy)))
         batch = tuple(range(len(bx)))
@@ -91,7 +91,7 @@ class DotGeneral(Primitive):
             out = transpose(out, np.argsort(target_dims))
             return out if out.dtype == target.dtype else convert(out, target.dtype)
 
-        # What is left of the known operand are its contracted dimensions, in ascending order.
+        # The free dimensions of the known operand are its contracted ones, in ascending order.
         if is_linear(x):
             order = [c for _, c in sorted(zip(cy, cx))]
             return [product(x, y, second, (by, kept_y), [*bx, *kept_x, *order]), None]
@@ -99,7 +99,7 @@ class DotGeneral(Primitive):
         return [None, product(y, x, first, (bx, kept_x), [*by, *kept_y, *order])]
 
     def batch(self, args, dims, *, dimension_numbers, **params):
-        """Two batched operands share a batch dimension; one keeps its own among what is left."""
+        """Two batched operands share a batch dimension; a single one has it as a free dimension."""
         (x, y), (dx, dy) = args, dims
         (cx, cy), (bx, by) = dimension_numbers
         if dx is not None:
@@ -145,7 +145,7 @@ dot_general_p: DotGeneral = DotGeneral()
 
 @cache
 def highest(a: np.dtype, b: np.dtype) -> np.dtype:
-    """The dtype of a product: of more range, then precision, then width; signed before unsigned."""
+    """The dtype of a product: larger range, then precision, then width; signed before unsigned."""
     if a == b:
         return a
 
@@ -171,7 +171,7 @@ def _component_bits(dtype) -> int:
 
 
 class Plan(NamedTuple):
-    """How to bring two operands into the form of a batch of matrices; None if they have it."""
+    """The steps that turn operands into batches of matrices; None for steps that are not needed."""
 
     lhs_order: tuple[int, ...] | None
     lhs_shape: tuple[int, ...] | None
@@ -183,7 +183,7 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def plan(x_shape, x_dtype, y_shape, y_dtype, dimension_numbers, preferred) -> Plan:
-    """Check the operands; the steps for them, and the type of the result.
+    """Check the operands; returns the steps for them, and the type of the result.
 
     The left operand becomes batch, rows, terms; the right one batch, terms, columns.
     """
@@ -233,7 +233,7 @@ def _shift(dims, inserted: int) -> tuple[int, ...]:
 
 
 def _check_dimensions(x: ShapedArray, y: ShapedArray, dimension_numbers) -> None:
-    """Raise TypeError unless the dimensions exist, differ from one another, and agree in size."""
+    """Raise TypeError unless the dimensions exist, are distinct, and agree in size."""
     (cx, cy), (bx, by) = dimension_numbers
 
     def fail(rule):
@@ -257,8 +257,8 @@ def _check_dimensions(x: ShapedArray, y: ShapedArray, dimension_numbers) -> None
 def matmul(x: np.ndarray, y: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The product of matrices or batches of them, computed in ``dtype``.
 
-    Integers of up to 16 bits are multiplied as floats, whose sums are exact as long as they stay
-    below 2**53; the library is so much faster on those.
+    Integers of up to 16 bits are multiplied as floats, whose sums are exact below 2**53: the
+    library is much faster on floats.
     """
     if letter(dtype) in "biu" and x.shape[-1] < 2**20 and (
             max(x.dtype.itemsize, y.dtype.itemsize) <= 2):
@@ -271,7 +271,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 def _ready(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """In the dtype, and with rows or columns contiguous, as the library wants matrices."""
+    """``x`` in the dtype, with contiguous rows or columns, as the library needs."""
     if x.dtype != dtype:
         return x.astype(dtype)
     if x.size and dtype.itemsize not in x.strides[-2:]:
@@ -289,7 +289,7 @@ def dot_general(lhs, rhs, dimension_numbers: DotDimensionNumbers,
 
     ``dimension_numbers`` is ``((lhs_contracted, rhs_contracted), (lhs_batch, rhs_batch))``: the
     dimensions summed over, pair by pair, and the batch dimensions. The dimensions of the result are
-    those of the batch, then what is left of ``lhs``, then what is left of ``rhs``.
+    those of the batch, then the other dimensions of ``lhs``, then those of ``rhs``.
     ``preferred_element_type`` is the dtype of the result, and that of the sums if it is wider.
 
     >>> x, y = jnp.ones((5, 2, 3)), jnp.ones((5, 3, 4))
@@ -313,8 +313,8 @@ def dot(lhs, rhs, *, dimension_numbers: DotDimensionNumbers | None = None,
         x, y = typeof(lhs), typeof(rhs)
         if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
             raise ValueError(explain(
-                "tanx.lax.dot", "multiplies vectors and matrices whose inner sizes agree.",
-                f"lhs: {x}", f"rhs: {y}", hint="dimension_numbers says which dimensions to sum."))
+                "tanx.lax.dot", "takes vectors and matrices whose inner sizes agree.",
+                f"lhs: {x}", f"rhs: {y}", hint="dimension_numbers selects dimensions to sum."))
         numbers = ((x.ndim - 1,), (0,)), ((), ())
     return _dot("tanx.lax.dot", lhs, rhs, numbers, precision, preferred_element_type, out_sharding)
 

@@ -1,4 +1,4 @@
-"""Slices that start at places read from data: reading and replacing them."""
+"""Slices at computed places: reading and replacing them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "dyn
 
 
 def _check_starts(function: str, x, starts) -> None:
-    """Check the types of start indices: one integer scalar a dimension, all of one dtype."""
+    """Check the types of start indices: one integer scalar per dimension, all of one dtype."""
     if any(t.shape for t in starts):
         rule = "start indices must be scalars."
     elif any(letter(t.dtype) not in "iu" or t.dtype != starts[0].dtype for t in starts):
@@ -66,7 +66,7 @@ def _batched_index(starts, dims):
 
 
 def _known_or_traced(function: str, operand, start_indices) -> list:
-    """Start indices as Python integers where they are known and as tracers where not."""
+    """Start indices as Python integers if they are known, else as tracers."""
     if isinstance(start_indices, Array | np.ndarray):
         if typeof(start_indices).ndim != 1:
             raise ValueError(explain(function, "start indices must be a sequence of scalars.",
@@ -105,7 +105,7 @@ def _from_end(index, n: int, dtype, allowed: bool):
 
 
 def _clamped_starts(starts, shape, sizes) -> list:
-    """The same for starts to be read from data when compiled code runs."""
+    """As :func:`_clamped`, for starts that compiled code computes."""
     clamped = []
     for i, n, size in zip(starts, shape, sizes):
         high = min(n - size, instructions.value_range(i.dtype)[1])
@@ -115,7 +115,7 @@ def _clamped_starts(starts, shape, sizes) -> list:
 
 
 class DynamicSlice(Primitive):
-    """A part of known size at a place read from data; it is moved inside where it sticks out."""
+    """A part of known size at a computed place; it is moved inside if it would reach outside."""
 
     name = "dynamic_slice"
     kind = Kind.GATHER
@@ -166,7 +166,7 @@ def dynamic_slice(operand, start_indices, slice_sizes, *, allow_negative_indices
 
     ``start_indices`` is a sequence of scalars or an array of one dimension. Negative ones count
     from the end, unless ``allow_negative_indices`` is False (for all, or a sequence). A part that
-    would stick out of the operand is moved inside.
+    would reach outside of the operand is moved inside.
 
     >>> lax.dynamic_slice(jnp.arange(8), (-2,), (3,))
     Array([5, 6, 7], dtype=int32)
@@ -177,9 +177,9 @@ def dynamic_slice(operand, start_indices, slice_sizes, *, allow_negative_indices
 
 
 def _starts(function: str, operand, start_indices, allow_negative) -> list:
-    """Start indices as operands of one dtype, the negative ones counted from the end.
+    """Start indices as operands of one dtype; negative ones count from the end.
 
-    Those known while tracing become constants, so they cost no equations.
+    Indices known while tracing become constants, so they need no equations.
     """
     shape = typeof(operand).shape
     starts = _known_or_traced(function, operand, start_indices)
@@ -192,7 +192,7 @@ def _starts(function: str, operand, start_indices, allow_negative) -> list:
     longest = max([n for n in shape if type(n) is int], default=0)
     if longest > instructions.value_range(dtype)[1]:
         if longest > instructions.value_range(wide)[1]:
-            wide = np.dtype(np.int64)  # without x64 too: no other reaches the end
+            wide = np.dtype(np.int64)  # also without x64: narrower types do not reach the end
         dtype = wide
         starts = [i if type(i) is int else convert(i, dtype) for i in starts]
     if isinstance(allow_negative, bool):
@@ -233,7 +233,7 @@ def dynamic_index_in_dim(operand, index, axis=0, keepdims=True, *, allow_negativ
 
 
 class DynamicUpdateSlice(Primitive):
-    """The operand with a part replaced, at a place read from data."""
+    """The operand with a part replaced, at a computed place."""
 
     name = "dynamic_update_slice"
     kind = Kind.GATHER
@@ -288,7 +288,7 @@ class DynamicUpdateSlice(Primitive):
         return build.load_guarded(update, [i - start for i, start in zip(at, clamped)], x[at])
 
     def fill(self, into, x, update, *starts):
-        """Copy all and overwrite a part, if that is small; memory that is reused needs no copy."""
+        """Copy all and overwrite the part, if it is small; reused memory needs no copy."""
         (out,) = into
         if 2 * prod(update.shape) > prod(x.shape):
             return None
@@ -315,7 +315,7 @@ def dynamic_update_slice(operand, update, start_indices, *, allow_negative_indic
 
 def dynamic_update_slice_in_dim(operand, update, start_index, axis, *,
                                 allow_negative_indices=True):
-    """``operand`` with a part replaced that starts at ``start_index`` along ``axis``.
+    """``operand`` with the part from ``start_index`` on along ``axis`` replaced.
 
     >>> lax.dynamic_update_slice_in_dim(jnp.zeros(5), jnp.ones(2), 1, axis=0)
     Array([0., 1., 1., 0., 0.], dtype=float32)

@@ -1,9 +1,9 @@
 """Eigenvalues and singular values of matrices, with their vectors.
 
-As in ``linalg.py``, matrices lie in the last two dimensions and LAPACK does the work, or, of many
-small matrices, code of our own; where it does not converge, results are NaN. Vectors are known up
-to a factor of absolute value 1 (that of real ones is chosen, see ``NOT_SMALL``), and derivatives of
-vectors exist where the values are distinct (Giles 2008).
+As in ``linalg.py``, matrices are in the last two dimensions. LAPACK factorises them, or for many
+small matrices tanx's own code; without convergence, results are NaN. Vectors are unique up to a
+factor of absolute value 1 (for real ones it is fixed, see ``NOT_SMALL``), and derivatives of
+vectors exist if the values are distinct (Giles 2008).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = ["EigImplementation", "EighImplementation", "SvdAlgorithm", "eig", "ei
 
 _INT32 = np.dtype(np.int32)
 _BLOCK = 64
-"""Columns of the blocks that LAPACK is given room for."""
+"""Columns of the blocks for which LAPACK gets memory."""
 
 
 def gaps(values):
@@ -88,7 +88,7 @@ def _product_of_real(x, factors):
 
 
 def _chosen(function: str, subset, size: int) -> tuple[int, int]:
-    """The first and last of the values that are wanted."""
+    """The first and last of the requested values."""
     if subset is None:
         return 0, size
     first, last = map(int, subset)
@@ -103,7 +103,7 @@ def _chosen(function: str, subset, size: int) -> tuple[int, int]:
 
 
 def column_signs(vectors: np.ndarray, count: int) -> np.ndarray:
-    """The signs by which the first columns of matrices are multiplied to be canonical."""
+    """The signs that make the first columns of matrices canonical."""
     columns = vectors[..., :count]
     if not columns.size:
         return np.ones((*columns.shape[:-2], count), vectors.dtype)
@@ -114,7 +114,7 @@ def column_signs(vectors: np.ndarray, count: int) -> np.ndarray:
 
 
 def store_signs(into, rows: int, element: Callable):
-    """The same as a statement; ``element`` gives an element of a column by the index of both."""
+    """As :func:`column_signs`, as a statement; ``element`` returns an element of a column."""
     def sign(k):
         def size(i):
             return build.op("abs", element(k, i))
@@ -131,8 +131,7 @@ def store_signs(into, rows: int, element: Callable):
 
 @parameter
 class EighImplementation(enum.Enum):
-    """How eigenvalues are found. ``QR`` is LAPACK's way, and leaves vectors the signs they have
-    there; the others make no difference here."""
+    """How eigenvalues are found: ``QR`` keeps LAPACK's signs, the others have no effect."""
 
     QR = "QR"
     JACOBI = "Jacobi"
@@ -150,7 +149,7 @@ class Eigh(Factorization):
         return [x.update(weak_type=False), ShapedArray(shape[:-1], real_dtype(x.dtype))]
 
     def routine(self, x, lower: bool) -> Routine:
-        """By columns this is the conjugate matrix, with conjugate eigenvectors."""
+        """In column-major order this is the conjugate matrix, with conjugate eigenvectors."""
         *lead, n, _ = x.shape
         is_complex = letter(x.dtype) == "c"
         room = 1 + 5 * n + 2 * n * n, 3 + 5 * n
@@ -205,10 +204,10 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
          implementation: EighImplementation | None = None):
     """The eigenvectors, in columns, and the eigenvalues of Hermitian matrices, ascending.
 
-    One triangle of ``x`` is read, after its Hermitian part was taken if ``symmetrize_input``.
-    ``subset_by_index`` is the first and one past the last of the values wanted, by their order.
-    ``implementation`` may ask for LAPACK's signs, see :class:`EighImplementation`;
-    ``sort_eigenvalues`` makes no difference here.
+    One triangle of ``x`` is read, of its Hermitian part if ``symmetrize_input``.
+    ``subset_by_index`` holds the first and one past the last index of the requested values.
+    ``implementation`` can request LAPACK's signs, see :class:`EighImplementation`;
+    ``sort_eigenvalues`` has no effect.
 
     >>> v, w = lax.linalg.eigh(jnp.array([[2., 1.], [1., 2.]]))
     >>> w
@@ -230,8 +229,10 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
 
 @parameter
 class SvdAlgorithm(enum.Enum):
-    """How singular values are found. ``DIVIDE_AND_CONQUER`` is LAPACK's way, and leaves vectors the
-    signs they have there; the others make no difference here."""
+    """How singular values are found.
+
+    ``DIVIDE_AND_CONQUER`` keeps LAPACK's signs of vectors; the others have no effect.
+    """
 
     DEFAULT = "default"
     QR = "QR"
@@ -241,7 +242,7 @@ class SvdAlgorithm(enum.Enum):
 
 
 class SVD(Factorization):
-    """The descending singular values of matrices, and the left and right vectors if wanted."""
+    """The descending singular values of matrices, and with ``compute_uv`` both vectors."""
 
     name = "svd"
     multiple_results = True
@@ -257,7 +258,7 @@ class SVD(Factorization):
                 ShapedArray((*lead, columns, n), x.dtype)]
 
     def routine(self, x, full_matrices: bool, compute_uv: bool) -> Routine:
-        """By columns this is the transposed matrix: left and right vectors change places."""
+        """In column-major order this is the transposed matrix, with vectors swapped."""
         *lead, m, n = x.shape
         k, most = min(m, n), max(m, n)
         rows, columns = (m, n) if full_matrices else (k, k)
@@ -277,7 +278,7 @@ class SVD(Factorization):
                        tuple(outputs), ((0, 0),))
 
     def eval(self, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
-        is_tall = x.shape[-2] > x.shape[-1]  # which LAPACK likes better, by columns
+        is_tall = x.shape[-2] > x.shape[-1]  # faster in LAPACK, in column-major order
         x = by_rows(x) if is_tall else x
         _, *results, _, _, info = self.routine(x, full_matrices, compute_uv).run(x)[:7]
         if compute_uv and is_tall:
@@ -295,7 +296,7 @@ class SVD(Factorization):
         *_, m, n = typeof(x).shape
         if compute_uv and full_matrices and m != n:
             raise NotImplementedError(explain(
-                "tanx.lax.linalg.svd", "square matrices of vectors have no derivative where the "
+                "tanx.lax.linalg.svd", "full matrices of vectors have no derivative if the "
                 "matrix is not square.", f"operand: {typeof(x)}", hint="full_matrices=False."))
         s, u, vt = self.bind(x, full_matrices=False, compute_uv=True, **params)
         v, ut = adjoint(vt), adjoint(u)
@@ -310,7 +311,7 @@ class SVD(Factorization):
         du = _product_of_real(add(left, adjoint(left)), differences)
         dv = matrix_product(v, _product_of_real(add(right, adjoint(right)), differences))
         inverse = div(like(s, 1), s)
-        if is_complex:  # of the common angle of both vectors, all goes to the left one
+        if is_complex:  # the free phase of both vectors is assigned to the left one
             angle = mul(imag(steps), inverse)
             turn = complex_(mul(angle, like(angle, 0)), angle)
             du = add(du, times_columns(eye_like(du), turn))
@@ -371,9 +372,9 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True,
         subset_by_index: tuple[int, int] | None = None, algorithm: SvdAlgorithm | None = None):
     """Left vectors, singular values in descending order, and right vectors: ``(u * s) @ vt``.
 
-    ``full_matrices`` makes the matrices of vectors square; without ``compute_uv`` the values come
-    alone. ``subset_by_index`` is the first and one past the last of the values wanted.
-    ``algorithm`` may ask for LAPACK's signs, see :class:`SvdAlgorithm`.
+    ``full_matrices`` makes the matrices of vectors square; without ``compute_uv`` only the values
+    are returned. ``subset_by_index`` holds the first and one past the last index of the requested
+    values. ``algorithm`` can request LAPACK's signs, see :class:`SvdAlgorithm`.
 
     >>> u, s, vt = lax.linalg.svd(jnp.array([[3., 0.], [0., 4.]]))
     >>> s
@@ -405,7 +406,7 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True,
 
 @parameter
 class EigImplementation(enum.Enum):
-    """Whose routines find eigenvalues on other devices."""
+    """The library that finds eigenvalues on other devices."""
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -413,7 +414,7 @@ class EigImplementation(enum.Enum):
 
 
 class Eig(Factorization):
-    """The eigenvalues of matrices, and the left and right eigenvectors that are wanted."""
+    """The eigenvalues of matrices, and the requested left and right eigenvectors."""
 
     name = "eig"
     multiple_results = True
@@ -440,7 +441,7 @@ class Eig(Factorization):
 
     def eval(self, x, *, compute_left_eigenvectors, compute_right_eigenvectors, **params):
         wanted = compute_left_eigenvectors, compute_right_eigenvectors
-        # LAPACK prints messages about matrices that are not finite, so it does not see them.
+        # LAPACK prints messages about matrices that are not finite, so they are replaced.
         infinite = ~np.isfinite(x).all((-2, -1))
         given = np.where(infinite[..., None, None], x.dtype.type(0), x)
         _, w, wi, *sides, _, info, _ = self.routine(x, *wanted).run(by_rows(given))
@@ -457,9 +458,9 @@ class Eig(Factorization):
         wanted = compute_left_eigenvectors, compute_right_eigenvectors
         if any(wanted) and not params["enable_eigvec_derivs"]:
             raise NotImplementedError(explain(
-                "tanx.lax.linalg.eig", "eigenvectors have derivatives where enable_eigvec_derivs "
-                "says so.", f"operand: {typeof(x)}",
-                hint="their factors are a matter of convention: see what depends on them. "
+                "tanx.lax.linalg.eig", "eigenvectors have derivatives only with "
+                "enable_eigvec_derivs=True.", f"operand: {typeof(x)}",
+                hint="their scale is a convention: check what depends on it. "
                 "Eigenvalues alone have derivatives, and so has tanx.numpy.linalg.eigh."))
         left, right = wanted if any(wanted) else (False, True)
         w, *sides = self.bind(x, compute_left_eigenvectors=left, compute_right_eigenvectors=right,
@@ -506,7 +507,7 @@ class Eig(Factorization):
 def _finite(x) -> tuple[list, build.Operand, build.Buffer]:
     """Matrices with zeros in place of non-finite ones, and a mask of these.
 
-    LAPACK prints messages about them, so it does not see them.
+    LAPACK prints messages about matrices that are not finite.
     """
     infinite = build.temp("infinite", x.shape[:-2], np.bool_)
 
@@ -523,7 +524,7 @@ def _finite(x) -> tuple[list, build.Operand, build.Buffer]:
 
 
 def _eig_of_small(into, x):
-    """Statements for eigenvalues of many small matrices, and for right eigenvectors, if wanted."""
+    """Statements for eigenvalues of many small matrices, and for requested right eigenvectors."""
     filled, x = in_memory("operand", x)
     parts = [[build.temp(name, out.shape, x.dtype) for name in ("real", "imaginary")]
              for out in into]
@@ -548,7 +549,7 @@ def _moved_vectors(w, v, dx):
 
 
 def _complex_vectors(v: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Vectors in columns; where values are conjugate pairs, from real and imaginary parts."""
+    """Vectors in columns; those of conjugate pairs from real and imaginary parts."""
     out = v.astype(complex_dtype(v.dtype))
     before, after = np.roll(v, 1, -1), np.roll(v, -1, -1)
     angles = angles[..., None, :]
@@ -562,7 +563,7 @@ eigh_p, svd_p, eig_p = Eigh(), SVD(), Eig()
 def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True,
         enable_eigvec_derivs: bool = False, implementation: EigImplementation | None = None,
         use_magma: bool | None = None):
-    """The eigenvalues of matrices, then the left and right eigenvectors that are wanted.
+    """The eigenvalues of matrices, then the requested left and right eigenvectors.
 
     Vectors are columns of length 1: ``x @ right = right * w`` and ``left.mH @ x = w * left.mH``.
     The largest element of a vector is real. Values have derivatives, and vectors too, if

@@ -1,4 +1,4 @@
-"""Collectives about parts of unequal size, about futures, and about types of values under maps."""
+"""Collectives for parts of unequal size, futures of collectives, and types of values under maps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INDEX = np.dtype(np.int32)
 
 
 class RaggedAllToAll(Collective):
-    """Sends stretches of rows, each of its own size, between the positions of a named axis."""
+    """Sends slices of rows, of different sizes, between the positions of a named axis."""
 
     name = "ragged_all_to_all"
 
@@ -55,7 +55,7 @@ class RaggedAllToAll(Collective):
 
     def transpose(self, ct, operand, output, starts, sizes, firsts, received, *, axis_name,
                   axis_index_groups):
-        """A stretch that was sent gets what arrived of it; stretches that overlap, the sum."""
+        """A slice that was sent gets the cotangent of its copy; overlapping slices get the sum."""
         to_operand = to_output = None
         count = typeof(starts).shape[0]
         if is_linear(operand):
@@ -85,7 +85,7 @@ class RaggedAllToAll(Collective):
         operand, out, *integers, _ = (materialize(x, d, axis.size) for x, d in zip(args, dims))
         each = typeof(integers[0]).shape[1] // axis.size
         for sender, part in np.ndindex(axis.size, each):
-            # What this sender has to say to all receivers about one of the stretches to each.
+            # The offsets and sizes that this sender passes to all receivers, one slice for each.
             start, size, first = (
                 index_in_dim(reshape(index_in_dim(x, sender, keepdims=False), (axis.size, each)),
                              part, 1, keepdims=False) for x in integers)
@@ -98,9 +98,9 @@ def _number(x, position: int):
 
 
 def _copied(target, source, start, size, first):
-    """``target`` with ``size`` rows from ``first`` on replaced by those of ``source`` at ``start``.
+    """``target`` with ``size`` rows from ``first`` on replaced by rows of ``source`` at ``start``.
 
-    ``target`` may have a leading dimension, which the three numbers then have as well.
+    ``target`` may have a leading dimension; then the three numbers have it as well.
     """
     shape, lead = typeof(target).shape, range(typeof(start).ndim)
     rows, width = typeof(source).shape[0], shape[len(lead)]
@@ -122,10 +122,10 @@ ragged_all_to_all_p = RaggedAllToAll()
 
 def ragged_all_to_all(operand, output, input_offsets, send_sizes, output_offsets, recv_sizes, *,
                       axis_name, axis_index_groups=None):
-    """Send stretches of rows of ``operand``, each of its own size, along a named axis.
+    """Send slices of rows of ``operand``, of different sizes, along a named axis.
 
-    From row ``input_offsets[j]`` on, ``send_sizes[j]`` rows go to position ``j``, where they lie in
-    the result from row ``output_offsets[j]`` on; other rows of the result are those of ``output``.
+    From row ``input_offsets[j]`` on, ``send_sizes[j]`` rows go to position ``j``, where the result
+    has them from row ``output_offsets[j]`` on; its other rows are those of ``output``.
     ``recv_sizes[j]`` rows come from position ``j``.
 
     >>> send = lambda x, y, *rest: lax.ragged_all_to_all(x, y, *rest, axis_name="i")
@@ -144,7 +144,7 @@ def ragged_all_to_all(operand, output, input_offsets, send_sizes, output_offsets
 
 
 class Future:
-    """The future result of a collective that was started; :meth:`done` gives it."""
+    """The future result of a collective that was started; :meth:`done` returns it."""
 
     __slots__ = ("_result",)
 
@@ -157,9 +157,9 @@ class Future:
 
 
 def psum_scatter_start(*args, **kwargs):
-    """Begin :func:`psum_scatter`; ``.done()`` of what this gives is the result.
+    """Start :func:`psum_scatter`; ``.done()`` of the returned object is the result.
 
-    The compiler orders work by its dependences, so it gains nothing on one device.
+    The compiler orders work by dependencies, so this has no effect on one device.
 
     >>> f = lambda x: lax.psum_scatter_start(x, "i").done()
     >>> tanx.vmap(f, axis_name="i")(jnp.array([[1, 2], [3, 4]]))
@@ -169,9 +169,9 @@ def psum_scatter_start(*args, **kwargs):
 
 
 def pcast(x, axis_name, *, to: str):
-    """``x``, a pytree, taken as of another type along a named axis: ``to`` it is ``"varying"``.
+    """``x``, a pytree, with another type along a named axis: ``to="varying"``.
 
-    Under ``vmap`` any value may vary along the axis, so it stays as it is.
+    Under ``vmap`` any value may vary along the axis, so ``x`` is unchanged.
 
     >>> tanx.vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")(jnp.arange(2))
     Array([0, 1], dtype=int32)

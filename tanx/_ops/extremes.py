@@ -1,4 +1,4 @@
-"""``maximum`` and ``minimum`` of arrays, by which 0.0 is greater than -0.0 on every processor.
+"""``maximum`` and ``minimum`` of arrays, with 0.0 greater than -0.0 on every processor.
 
 Those of NumPy give either zero, as the instruction of the processor does: on x86-64 the one that
 comes second, on ARM the right one, but not for narrow floats. Where a result is zero, the sign is
@@ -14,7 +14,7 @@ from .operands import letter
 __all__ = ["Extreme", "maximum", "minimum"]
 
 _SMALL = 1 << 12
-"""Elements up to which counting nonzero ones is quicker than comparing all of them."""
+"""Up to this many elements, counting nonzero ones is faster than comparing all of them."""
 
 
 class Extreme:
@@ -76,7 +76,7 @@ class Extreme:
 
 
 def _has_zeros(out) -> bool:
-    """Whether zeros are among floats for which it matters."""
+    """Whether there are zeros, in a dtype with signed zeros."""
     if letter(out.dtype) != "f" or out.dtype.itemsize < 2:
         return False
     if out.size <= _SMALL:
@@ -85,7 +85,7 @@ def _has_zeros(out) -> bool:
 
 
 def _ordered(x: np.ndarray) -> np.ndarray:
-    """Integers in the order of floats; the same function leads back, on integers."""
+    """Integers in the order of floats; the function is its own inverse on integers."""
     bits = x.view(f"i{x.dtype.itemsize}")
     return bits ^ (bits >> (8 * x.dtype.itemsize - 1) & np.iinfo(bits.dtype).max)
 
@@ -96,7 +96,7 @@ def _restored(ordered, like) -> np.ndarray:
 
 
 def _orders_zeros(ufunc: np.ufunc, dtype: np.dtype) -> bool:
-    """Whether a function of NumPy takes 0.0 for greater than -0.0."""
+    """Whether a NumPy function orders 0.0 after -0.0."""
     zeros = np.array([0, -0.0] * 32, dtype), np.array([-0.0, 0] * 32, dtype)
     signs = np.signbit([ufunc(*zeros), ufunc(*zeros[::-1])])
     return bool((signs == (ufunc is np.minimum)).all())

@@ -1,4 +1,4 @@
-"""Families of primitives: what all elementwise primitives share, and what all reductions share."""
+"""Base classes of elementwise primitives."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["Accurate", "Elementwise", "grow", "keeping_dtype", "unbroadcast"]
 
 
 class Elementwise(Primitive):
-    """Each element of the result from the elements of the operands at the same index.
+    """Computes each element of the result from the operands' elements at the same index.
 
-    A subclass states ``name``, ``accepts`` (a dtype group), ``eval``, and its derivative.
-    ``result`` maps the operands' dtype to that of the result where they differ; ``instruction`` is
-    the name of the loop instruction where it is not that of the primitive. Operands broadcast
-    along dimensions of size 1, and scalars broadcast to anything.
+    A subclass defines ``name``, ``accepts`` (a dtype group), ``eval``, and its derivative.
+    ``result`` maps the operands' dtype to that of the result if they differ; ``instruction`` is the
+    name of the loop instruction if it differs from the primitive's. Operands broadcast along
+    dimensions of size 1, and scalars broadcast to any shape.
     """
 
     kind = Kind.ELEMENTWISE
     accepts: frozenset[str] = ANY
     result: Callable[[np.dtype], np.dtype] | None = None
     instruction: str | None = None
-    own_loop = False  # whether eager code has a loop of tanx's own for it
+    own_loop = False  # whether eager code uses tanx's own compiled loop
     transpose: Any = never("it is not linear")
 
     def infer(self, x, y=None, **params):
@@ -47,8 +47,7 @@ class Elementwise(Primitive):
 
     @property
     def ufunc_alone(self) -> np.ufunc | None:
-        """What ``eval`` comes to where operands have dtypes of NumPy's own and there are no
-        parameters: a function of NumPy's; None if it is more than that."""
+        """The NumPy function that equals ``eval`` for NumPy dtypes without parameters, or None."""
         rule: Any = self.eval
         return rule if isinstance(rule, np.ufunc) else getattr(rule, "ufunc", None)
 
@@ -58,7 +57,7 @@ class Elementwise(Primitive):
             p is not None for p in params.values()) else self.ufunc_alone
 
     def joined(self, x: ShapedArray, y: ShapedArray) -> ShapedArray:
-        """The type of operands of one dtype together: equal ranks, sizes equal or 1, or rank 0."""
+        """The common type of operands of one dtype: equal ranks, sizes equal or 1, or rank 0."""
         weak = x.weak_type and y.weak_type
         if x.shape == y.shape or not y.shape:
             shape = x.shape
@@ -110,7 +109,7 @@ class Elementwise(Primitive):
         return self.bind(*aligned, **params), 0
 
     def elements(self, at, *operands) -> list:
-        """The elements of the operands that make the one of the result at an index."""
+        """The elements of the operands for the element of the result at an index."""
         return [x[[0 if n == 1 else i for n, i in zip(x.shape, at)]] for x in operands]
 
     def lower(self, at, *operands, **params):
@@ -128,7 +127,7 @@ class OwnLoops:
 
 
 def by_own_loop(name: str, *operands: np.ndarray) -> np.ndarray | None:
-    """The result of a function of real numbers by a loop of tanx's own; None if it has none."""
+    """The result of a function of real numbers by tanx's own loop; None if there is none."""
     dtype = operands[0].dtype
     if letter(dtype) != "f":
         return None
@@ -141,7 +140,7 @@ def by_own_loop(name: str, *operands: np.ndarray) -> np.ndarray | None:
 
 
 def own_or(ufunc: np.ufunc) -> Callable:
-    """An ``eval`` rule: by a loop of tanx's own, or else NumPy's."""
+    """An ``eval`` rule: by tanx's own loop, or else NumPy's."""
 
     def eval(self, *operands):
         out = by_own_loop(self.name, *operands)
@@ -153,8 +152,7 @@ def own_or(ufunc: np.ufunc) -> Callable:
 class Accurate(Elementwise):
     """A function of one operand that takes JAX's parameter ``accuracy``; ``ufunc`` computes it.
 
-    Every accuracy that can be asked for is met by the one way there is to compute it: a loop of
-    tanx's own, where there is one.
+    There is one implementation, which meets every accuracy: tanx's own loop, if there is one.
     """
 
     own_loop = True
@@ -180,7 +178,7 @@ def keeping_dtype(ufunc):
     def eval(self, *operands):
         out, dtype = ufunc(*operands), operands[0].dtype
         return out if out.dtype == dtype else out.astype(dtype)
-    # An object around a ufunc has it as an attribute.
+    # A wrapper of a ufunc has it as an attribute.
     eval.ufunc = getattr(ufunc, "ufunc", ufunc)  # type: ignore[attr-defined]
     return eval
 

@@ -1,7 +1,7 @@
 """Fourier transforms, of complex or real numbers, along the last few dimensions.
 
-``eval`` calls SciPy. Compiled code goes dimension by dimension: along the last one by lines, along
-the others by columns, each a library call whose code is written for its length (see
+``eval`` calls SciPy. Compiled code transforms one dimension after another: the last one by lines,
+the others by columns, each with a library call whose code is generated for its length (see
 ``_compiler/kernels/fft/transform.py``).
 """
 
@@ -42,9 +42,9 @@ class FftType(enum.IntEnum):
 
 
 class FFT(Primitive):
-    """Transforms along the last dimensions, of which ``fft_lengths`` are the real lengths.
+    """Transforms along the last dimensions; ``fft_lengths`` are the lengths of the real side.
 
-    In the compiler, complex ones may be along other ``axes``.
+    In the compiler, complex transforms may be along other ``axes``.
     """
 
     name = "fft"
@@ -68,7 +68,7 @@ class FFT(Primitive):
         lead = x.shape[:x.ndim - count]
         shape, dtype = (*lead, *fft_lengths), x.dtype
         given = _half(shape) if fft_type == FftType.IRFFT else shape
-        nothing = fft_type == FftType.IRFFT and shape[-1] == 0  # which is made of anything
+        nothing = fft_type == FftType.IRFFT and shape[-1] == 0  # any operand will do
         if x.shape[:-1] != given[:-1] or x.shape[-1] != given[-1] and not nothing:
             raise ValueError(explain(
                 "tanx.lax.fft", f"the last dimensions of the operand of {FftType(fft_type).name} "
@@ -84,12 +84,12 @@ class FFT(Primitive):
         out = self.infer(typeof(x), fft_lengths=fft_lengths, fft_type=fft_type, axes=axes)
         if 0 in x.shape or 0 in out.shape:
             return np.zeros(out.shape, out.dtype)
-        import scipy.fft  # late: it takes a while
+        import scipy.fft  # late: slow to import
         function = getattr(scipy.fft, f"{FftType(fft_type).name.lower()}n")
         return function(x, fft_lengths, axes or range(x.ndim - len(fft_lengths), x.ndim))
 
     def transpose(self, ct, x, *, fft_lengths, fft_type):
-        if fft_type == FftType.RFFT:  # scaled before, where it costs nothing
+        if fft_type == FftType.RFFT:  # scaling before the transform costs nothing
             scaled = mul(conj(ct), _weights(ct, fft_lengths, -1))
             return [fft(scaled, FftType.IRFFT, fft_lengths)]
         if fft_type == FftType.IRFFT:
@@ -143,8 +143,10 @@ def _transforms(out: build.Buffer, x: build.Buffer, axis: int, kind: str, length
 
 
 def _weights(spectrum, fft_lengths, power: int):
-    """How often each number of a real transform's spectrum occurs in the full one, once or twice,
-    divided by the number of elements, to a power; in the rank of the spectrum."""
+    """The multiplicity, one or two, of each number of a real transform's spectrum in the full one.
+
+    It is divided by the number of elements to a power, and has the rank of the spectrum.
+    """
     aval = typeof(spectrum)
     weights = np.full(aval.shape[-1:], 2.0)
     weights[0] = 1
@@ -159,9 +161,9 @@ def fft(x, fft_type: FftType | str, fft_lengths: Sequence[int]):
     """The Fourier transform of ``x`` along its last dimensions; see :mod:`tanx.numpy.fft`.
 
     ``fft_type`` is a :class:`FftType` or its name: ``"FFT"``, ``"IFFT"``, of real numbers
-    ``"RFFT"``, which gives half of the spectrum, and ``"IRFFT"``, which takes that. ``fft_lengths``
-    are the lengths of the transforms: of the real side where there is one, and in any
-    case those of the last dimensions of ``x``. The inverse transforms divide by their product.
+    ``"RFFT"``, which returns half of the spectrum, and ``"IRFFT"``, which takes it. ``fft_lengths``
+    are the lengths of the transforms along the last dimensions of ``x``, on the real side if there
+    is one. The inverse transforms divide by their product.
 
     >>> lax.fft(jnp.array([1., 2., 3., 4.]), "RFFT", (4,))
     Array([10.+0.j, -2.+2.j, -2.+0.j], dtype=complex64)

@@ -1,8 +1,8 @@
-"""Gather and scatter: which dimensions of operand, indices and result belong together.
+"""Gather and scatter: the correspondence of dimensions of operand, indices and result.
 
 An index array of shape ``(*batch, K)`` holds, for each batch position, where a window starts in
-``K`` dimensions of the operand. :class:`Geometry` works out how the dimensions belong together, for
-reading windows and, with the arrows turned around, for writing them.
+``K`` dimensions of the operand. :class:`Geometry` computes which dimensions correspond, for reading
+windows and for writing them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class GatherScatterMode(enum.Enum):
     """How to treat windows that exceed the operand.
 
     ``CLIP`` moves them inside. ``FILL_OR_DROP`` reads a fill value and writes nothing; with
-    ``ONE_HOT`` the fill value is zero, as if by a product with one-hot vectors. Under
-    ``PROMISE_IN_BOUNDS`` the caller promises that no window does; if one does, reads are moved and
-    writes dropped.
+    ``ONE_HOT`` the fill value is zero, as in a product with one-hot vectors. With
+    ``PROMISE_IN_BOUNDS`` the caller promises that all windows are inside; otherwise reads are moved
+    and writes dropped.
     """
 
     CLIP = enum.auto()
@@ -63,13 +63,13 @@ _MODES = {None: GatherScatterMode.FILL_OR_DROP, "clip": GatherScatterMode.CLIP,
 
 @parameter
 class GatherDimensionNumbers(NamedTuple):
-    """Which dimensions of operand, indices and result belong together.
+    """Which dimensions of operand, indices and result correspond.
 
     ``offset_dims`` are the dimensions of the result that run inside a window; the others are those
     of the indices, in order. ``collapsed_slice_dims`` are dimensions of the operand along which a
     window has size 1 and that the result lacks. ``start_index_map[k]`` is the dimension of the
-    operand that the k-th component of an index counts along. ``operand_batching_dims`` of the
-    operand go together with ``start_indices_batching_dims`` of the indices.
+    operand that the k-th component of an index refers to. ``operand_batching_dims`` of the operand
+    correspond to ``start_indices_batching_dims`` of the indices.
     """
 
     offset_dims: tuple[int, ...]
@@ -80,22 +80,22 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """The dimension numbers of a gather, worked out for given shapes."""
+    """The dimension numbers of a gather, resolved for given shapes."""
 
     shape: tuple[int, ...]            # of the result
     batch_dims: tuple[int, ...]       # of the result, those of the indices
     offset_dims: tuple[int, ...]      # of the result, those inside a window
     window_dims: tuple[int, ...]      # of the operand, one for each offset dimension
-    starts: tuple[int | None, ...]    # for each operand dimension, the component counted along it
+    starts: tuple[int | None, ...]    # for each operand dimension, the component of its index
     batching: tuple[int | None, ...]  # for each operand dimension, the batch dimension beside it
     lead: int                         # all operand dimensions from here on are read whole
     to_result: tuple[int, ...]        # from batch, then window dimensions to those of the result
     room: np.ndarray                  # for each component, the last place where a window fits
-    taken: int | None                 # the only dimension not read whole, if numpy.take will do
+    taken: int | None                 # the only dimension not read whole, if numpy.take applies
 
 
 class Mismatch(Exception):
-    """Dimension numbers that do not go with shapes; holds the rule that is broken."""
+    """Dimension numbers that do not match shapes; holds the broken rule."""
 
 
 @lru_cache(maxsize=4096)
@@ -130,9 +130,9 @@ def geometry(operand: tuple[int, ...], indices: tuple[int, ...], numbers: Gather
 
 
 def divided_windows(operand, indices, geo: Geometry, sizes: tuple[int, ...]) -> tuple | None:
-    """The division of the windows of a type at places of a type of indices; None if not clear.
+    """The division of windows of an operand type, for a type of indices; None if ambiguous.
 
-    Operands may be divided along dimensions that windows have whole, and along batches.
+    Operands may be divided along dimensions that windows read whole, and along batches.
     """
     entries: list = [None] * len(geo.shape)
     for d, entry in enumerate(operand.entries):
@@ -153,12 +153,12 @@ def divided_windows(operand, indices, geo: Geometry, sizes: tuple[int, ...]) -> 
 
 
 def _known(n) -> int:
-    """A size for computations, which never take place where it is symbolic."""
+    """A size for computations; for a symbolic size they never take place."""
     return 0 if is_symbolic(n) else n
 
 
 def _taken(operand, numbers: GatherDimensionNumbers, sizes) -> int | None:
-    """The dimension along which whole slices are picked, where that is all there is to do."""
+    """The dimension along which whole slices are read, if that is all a gather does."""
     (*others, d) = numbers.start_index_map or (None,)
     if others or numbers.collapsed_slice_dims != (d,) or numbers.operand_batching_dims:
         return None
@@ -252,7 +252,7 @@ def take_windows(x: np.ndarray, indices: np.ndarray, geo: Geometry, sizes) -> np
         return np.moveaxis(taken, range(d, d + batch_rank), range(batch_rank)) if d else taken
     windows = own(x[tuple(positions(indices, geo, x.shape, sizes))])
     shape = tuple([geo.shape[p] for p in geo.batch_dims + geo.offset_dims])
-    # Without a component that varies with the batch, all windows are the same one.
+    # If no component varies with the batch, all windows are the same.
     return windows if windows.shape == shape else np.broadcast_to(windows, shape)
 
 

@@ -1,7 +1,7 @@
-"""Gather reads windows of an array at places read from data; scatter updates such windows.
+"""Gather reads windows of an array at computed places; scatter updates such windows.
 
-All of NumPy's indexing comes down to these. Each is the transpose of the other, so both live here;
-:mod:`.gather_geometry` says where the windows lie.
+All of NumPy's indexing is built on them. Each is the transpose of the other, so both are here;
+:mod:`.gather_geometry` computes the places of windows.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class Gather(Primitive):
         entries = divided_windows(x, indices, geo, slice_sizes)
         if entries is None:
             raise sharding_error(
-                self, "it is not clear how the result is divided.", [x, indices],
-                hint="x.at[...].get(out_sharding=tanx.P(...)) says it.")
+                self, "it is ambiguous how the result is divided.", [x, indices],
+                hint="x.at[...].get(out_sharding=tanx.P(...)) decides it.")
         return entries
 
     def eval(self, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
@@ -127,7 +127,7 @@ class Gather(Primitive):
         if indices_dim is not None:
             index_batching = shift(index_batching)
         if xd is None:
-            # Indices of different lanes may well coincide.
+            # Indices of different lanes may coincide.
             params.update(unique_indices=False, indices_are_sorted=False)
             offset = shift(offset)
         elif indices_dim is None:
@@ -151,7 +151,7 @@ class Gather(Primitive):
 
 
 def shift(dims: tuple[int, ...]) -> tuple[int, ...]:
-    """Dimensions as counted behind a new leading one."""
+    """Dimensions renumbered for a new leading one."""
     return tuple([d + 1 for d in dims])
 
 
@@ -170,9 +170,9 @@ def gather(operand, start_indices, dimension_numbers, slice_sizes, *, unique_ind
     """Read windows of shape ``slice_sizes`` from ``operand`` at ``start_indices``.
 
     The last dimension of ``start_indices`` holds the components of an index; see
-    :class:`GatherDimensionNumbers` for how dimensions belong together. ``mode`` says what happens
-    outside of the operand, see :class:`GatherScatterMode`; None promises that nothing is.
-    ``fill_value`` is NaN, the least signed or the greatest unsigned integer, or True, unless given.
+    :class:`GatherDimensionNumbers` for how dimensions correspond. ``mode`` says what happens
+    outside of the operand, see :class:`GatherScatterMode`; None promises that windows are inside.
+    ``fill_value`` is by default NaN, the least signed or the greatest unsigned integer, or True.
     ``unique_indices`` and ``indices_are_sorted`` are promises that may make derivatives faster.
 
     >>> numbers = lax.GatherDimensionNumbers(
@@ -218,7 +218,7 @@ def canonical_numbers(numbers):
     """Dimension numbers as tuples of Python integers, so that they can be hashed and printed."""
     try:
         return _canonical_numbers(type(numbers), numbers)  # type: ignore[arg-type]
-    except TypeError:  # lists have no hash
+    except TypeError:  # lists are not hashable
         return _canonical_numbers.__wrapped__(type(numbers), numbers)
 
 
@@ -251,14 +251,14 @@ def index_take(src, idxs, axes):
 
 @parameter
 class ScatterDimensionNumbers(NamedTuple):
-    """Which dimensions of operand, indices and updates belong together.
+    """Which dimensions of operand, indices and updates correspond.
 
     ``update_window_dims`` are the dimensions of the updates that run inside a window; the others
     are those of the indices, in order. ``inserted_window_dims`` are dimensions of the operand along
     which a window has size 1 and that the updates lack. ``scatter_dims_to_operand_dims[k]`` is the
-    dimension of the operand that the k-th component of an index counts along.
-    ``operand_batching_dims`` of the operand go together with ``scatter_indices_batching_dims`` of
-    the indices.
+    dimension of the operand that the k-th component of an index refers to.
+    ``operand_batching_dims`` of the operand correspond to ``scatter_indices_batching_dims`` of the
+    indices.
     """
 
     update_window_dims: tuple[int, ...]
@@ -318,8 +318,8 @@ class Scatter(Primitive):
         if entries is None or any(given not in (None, e)
                                   for given, e in zip(updates.entries, entries)):
             raise sharding_error(
-                self, "it is not clear how the result is divided.", [x, indices, updates],
-                hint="x.at[...].set(y, out_sharding=tanx.P(...)) says it.")
+                self, "it is ambiguous how the result is divided.", [x, indices, updates],
+                hint="x.at[...].set(y, out_sharding=tanx.P(...)) decides it.")
         return x.entries
 
     def eval(self, x, indices, updates, *, dimension_numbers, unique_indices, mode, update_jaxpr,
@@ -348,7 +348,7 @@ class Scatter(Primitive):
         return out
 
     def _one_window(self, x, start: list[int], updates, geo: Geometry, sizes, mode) -> np.ndarray:
-        """The result for a single index, the commonest case."""
+        """The result for a single index, the most common case."""
         out = x.copy()
         window = []
         for n, size, k in zip(x.shape, sizes, geo.starts):
@@ -451,7 +451,7 @@ def gather_like(x, indices, shape: tuple[int, ...], params, fill_value=None):
 
 
 class _Combining(Scatter):
-    """A scatter whose updates are combined with the elements that they meet."""
+    """A scatter that combines updates with elements."""
 
     ufunc: np.ufunc | Extreme
     scalar: Primitive
@@ -466,7 +466,7 @@ class _Combining(Scatter):
         width = out.shape[1]
         if width != 1:
             rows = (rows[:, None] * width + np.arange(width)).reshape(-1)
-        # One long row: only that is fast in NumPy.
+        # Flat: only that is fast in NumPy.
         self.ufunc.at(out.reshape(-1), rows, updates.reshape(-1))
 
     def stored(self, update, element, update_jaxpr):
@@ -528,8 +528,8 @@ class ScatterMul(_Combining):
             if not params["unique_indices"]:
                 raise NotImplementedError(explain(
                     "tanx.lax.scatter_mul", "has a derivative with respect to its updates only "
-                    "where no two of them meet.", f"updates: {typeof(updates)}",
-                    hint="pass unique_indices=True if that is so."))
+                    "if no two of them overlap.", f"updates: {typeof(updates)}",
+                    hint="pass unique_indices=True if none do."))
             spread = scatter_add_p.bind_like(zeros_of(typeof(x).strip_weak_type()), indices, du,
                                              params)
             total = sum_cotangents(total, mul(x, spread))
@@ -543,12 +543,12 @@ class ScatterMul(_Combining):
 
 
 class _Extremum(_Combining):
-    """Keeps the extreme one of element and updates."""
+    """Keeps the extremum of element and updates."""
 
     def jvp(self, primals, tangents, **params):
-        """All that attain the extremum, the element and updates alike, share the tangent equally.
+        """The element and all updates that attain the extremum share the tangent equally.
 
-        An element that no update meets attains it alone, and keeps its tangent.
+        An element without updates attains it alone, and keeps its tangent.
         """
         (x, indices, updates), (dx, _, du) = primals, tangents
         out = self.bind(x, indices, updates, **params)
@@ -557,7 +557,7 @@ class _Extremum(_Combining):
         hit = eq(updates, gather_like(out, indices, shape, params))
         hits = scatter_add_p.bind_like(
             zeros, indices, select(hit, full_like(updates, 1), no_update), params)
-        kept = bitwise_or(eq(x, out), ne(x, x))  # where the element is NaN, so is the extremum
+        kept = bitwise_or(eq(x, out), ne(x, x))  # a NaN element is the extremum
         one = full_like(hits, 1)
         share = div(one, select(kept, add(hits, one), hits))
         total = zeros if type(dx) is Zero else mul(dx, select(kept, share, zeros))
@@ -599,7 +599,7 @@ def _combiner(primitive: Primitive, dtype: np.dtype) -> Jaxpr:
 def _scalar_function(func, dtype: np.dtype) -> Jaxpr:
     """A function of scalars as a jaxpr of first-order equations, without constants.
 
-    It takes an update beside the element, and ignores it.
+    It takes the element and an update, which it ignores.
     """
     scalar = ShapedArray((), dtype)
     traced, consts = stage(lambda x, _: [func(x)], [scalar, scalar])
@@ -630,10 +630,10 @@ def scatter(operand, scatter_indices, updates, dimension_numbers, *, indices_are
     """``operand`` with windows at ``scatter_indices`` replaced by ``updates``.
 
     The last dimension of ``scatter_indices`` holds the components of an index; see
-    :class:`ScatterDimensionNumbers` for how dimensions belong together. Where updates meet, the
-    last one stays. ``mode`` says what happens outside of the operand, see
-    :class:`GatherScatterMode`; None drops such updates. ``unique_indices`` promises that no two
-    updates meet and ``indices_are_sorted`` that the indices are in order; both may help speed.
+    :class:`ScatterDimensionNumbers` for how dimensions correspond. If updates overlap, the last one
+    stays. ``mode`` says what happens outside of the operand, see :class:`GatherScatterMode`; None
+    drops such updates. ``unique_indices`` promises that no two updates overlap and
+    ``indices_are_sorted`` that the indices are sorted; both may be faster.
 
     >>> numbers = lax.ScatterDimensionNumbers(
     ...     update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
@@ -649,7 +649,7 @@ def scatter_apply(operand, scatter_indices, func, dimension_numbers, *, update_s
     """``operand`` with ``func``, a function of scalars, applied to the elements of windows.
 
     ``update_shape`` is the shape that updates would have in :func:`scatter`. An element that
-    several windows cover gets ``func`` applied as many times.
+    several windows cover gets ``func`` applied once for each.
 
     >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
     >>> lax.scatter_apply(jnp.arange(4.), jnp.array([[1], [3]]), jnp.negative, numbers,

@@ -1,9 +1,9 @@
-"""Generators of random bits: counters and keys in, words that look random out.
+"""Generators of random bits: functions from keys and counters to random words.
 
 A generator is stateless: each number is a function of a key and of its place. That function is
-written once, on *words* of uint32, and whatever adds, shifts and multiplies can be a word: NumPy
-arrays (``eval``) and expressions of loop nests (``lower``). A word is made of its place alone, so
-the compiler inlines generators into whatever uses the bits.
+written once, on *words* of uint32. A word is any type with addition, shifts and multiplication:
+NumPy arrays (``eval``) and expressions of loop nests (``lower``). A word depends on its place only,
+so the compiler inlines generators into the consumers of the bits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNSIGNED: dict[int, np.dtype] = {n: np.dtype(f"uint{n}") for n in (8, 16, 32, 64
 
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-# The same as operands of NumPy's shifts, left and right: making arrays of numbers takes a while.
+# The same as operands of NumPy's shifts, left and right: converting numbers to arrays is slow.
 _SHIFTS = tuple(tuple((np.array(r, _U32), np.array(32 - r, _U32)) for r in row)
                 for row in _ROTATIONS)
 
@@ -53,7 +53,7 @@ def threefry2x32(k0, k1, x0, x1) -> Words:
 
 
 def _threefry_in_place(k0, k1, x0, x1) -> Words:
-    """The same on NumPy's arrays, where what counts is how many there are to make."""
+    """The same for NumPy arrays, with few temporaries."""
     keys = (k0, k1, k0 ^ k1 ^ _U32.type(0x1BD11BDA))
     shape = np.broadcast(k0, k1, x0, x1).shape
     a, b, other = (np.empty(shape, _U32) for _ in range(3))
@@ -83,7 +83,7 @@ def threefry4x32(key: Words, x0, x1, x2, x3) -> Words:
         first, second = _ROTATIONS_OF_FOUR[step % 8]
         x0, x2 = x0 + x1, x2 + x3
         x1, x3 = _rotated(x1, first) ^ x0, _rotated(x3, second) ^ x2
-        x1, x3 = x3, x1  # the next round pairs them the other way around
+        x1, x3 = x3, x1  # the next round pairs them in the other order
         if step % 4 == 3:
             group = step // 4 + 1
             x0, x1, x2, x3 = (x + keys[(group + i) % 5] for i, x in enumerate((x0, x1, x2, x3)))
@@ -134,9 +134,9 @@ def halves(x) -> Words:
 
 
 def place_of(flat, size: int) -> Words:
-    """The place of an element among so many, as words; the high one is known where size is small.
+    """The place of an element as words; the high word is a constant if ``size`` is small.
 
-    The code for a counter of 32 bits runs in twice as many lanes as that for 64 bits.
+    Code for a counter of 32 bits has twice as many lanes as code for 64 bits.
     """
     if isinstance(flat, build.Expr) and size <= 1 << 32:
         return build.const(0, _U32), build.convert(flat, _U32)
@@ -149,7 +149,7 @@ def joined(high, low):
 
 
 def chosen(number, values: list):
-    """The value of a number, of a list of them."""
+    """The value at a computed position of a list."""
     if not isinstance(number, build.Expr):
         return np.choose(number.astype(np.int64), values)
     out = values[0]
@@ -162,9 +162,9 @@ def chosen(number, values: list):
 
 
 def as_words(keys) -> Words:
-    """The words of keys as they are stored: integers, or complex numbers where there are four.
+    """The words of stored keys: integers, or complex numbers for four words.
 
-    Keys of other lengths are stored with zeros at their end, and these are given as well.
+    Keys of other lengths are stored with zeros at their end, which are returned as well.
     """
     if not isinstance(keys, build.Expr):
         words = np.asarray(keys, order="C").reshape(*keys.shape, 1).view(_U32)
@@ -197,15 +197,15 @@ def as_keys(words: Words):
 
 
 class Generator:
-    """How keys are made, split and used. ``tag`` names it in jaxprs, ``name`` in messages.
+    """Makes, splits and uses keys. ``tag`` is its name in jaxprs, ``name`` in messages.
 
-    Places and seeds are 64 bits wide and come as two words, the high one first.
+    Places and seeds are 64 bits wide, as two words, the high one first.
     """
 
     name: str
     tag: str
     key_shape: tuple[int, ...]
-    block: int  # words that are made at a time
+    block: int  # words made at a time
 
     def seed(self, high, low) -> Words:
         """The key of a seed."""
@@ -216,7 +216,7 @@ class Generator:
         raise NotImplementedError
 
     def fold_in(self, key: Words, high, low) -> Words:
-        """The key for a number that belongs to a key."""
+        """The key derived from a key and a number."""
         raise NotImplementedError
 
     def words(self, key: Words, high, low) -> Words:
@@ -224,11 +224,11 @@ class Generator:
         raise NotImplementedError
 
     def new_key(self, key: Words, number, count: int) -> Words:
-        """One of so many new keys of a key."""
+        """The new key ``number`` of ``count`` keys derived from a key."""
         return self.split(key, *place_of(number, count))
 
     def integer(self, key: Words, place, count: int, bits: int):
-        """One of so many random integers of a key; here each has a block of words for itself."""
+        """The random integer at ``place`` of ``count``; by default each has a separate block."""
         words = self.words(key, *place_of(place, count))
         if bits == 64:
             return joined(*words[:2])
@@ -237,7 +237,7 @@ class Generator:
     def scheme(self, partitionable: bool) -> Generator:
         """The generator with its words in the order of one of JAX's schemes.
 
-        In the older one, which is not partitionable, words depend on how many there are.
+        In the older scheme, which is not partitionable, words depend on the size of the array.
         """
         return self
 
@@ -255,13 +255,13 @@ class ArrayGenerator(Generator):
     def __init__(self, name: str, tag: str, key_shape: tuple[int, ...],
                  functions: dict[str, Callable]):
         self.name, self.tag, self.key_shape, self.functions = name, tag, key_shape, functions
-        self.staged: dict[Any, Any] = {}  # what the functions do, as jaxprs, by use
+        self.staged: dict[Any, Any] = {}  # the functions as jaxprs, by use
 
     def words(self, key, high, low):
         raise NotImplementedError(explain(
-            "tanx.random", f"the generator {self.name} gives arrays of bits, and no single words, "
-            "which this function needs.", hint="gamma and what is made of it need a generator such "
-            "as threefry2x32."))
+            "tanx.random", f"the generator {self.name} makes arrays of bits, not single words, "
+            "which this function needs.", hint="gamma and distributions based on it need a "
+            "generator such as threefry2x32."))
 
     seed = split = fold_in = words  # type: ignore[assignment]
 
@@ -308,7 +308,7 @@ class ThreefryInHalves(Threefry):
 
 
 def _word_in_halves(key: Words, place, count: int):
-    """A word of so many: counters are paired, one of the first half with one of the second."""
+    """The word at ``place`` of ``count``: counters of the first and second half are paired."""
     if count >= (1 << 32) - 1:
         raise NotImplementedError(explain(
             "tanx.random", "without threefry_partitionable, arrays have fewer words than 2^32 - 1.",
@@ -317,7 +317,7 @@ def _word_in_halves(key: Words, place, count: int):
     behind = place >= half
     first = chosen(as_dtype(behind, _U64), [place, place - half])
     second = first + half
-    if count % 2:  # the last one has no counter beside it, and takes 0
+    if count % 2:  # the last counter is paired with 0
         second = chosen(as_dtype(second < count, _U64), [second * 0, second])
     k0, k1 = key
     words = threefry2x32(k0, k1, as_dtype(first, _U32), as_dtype(second, _U32))
@@ -325,7 +325,7 @@ def _word_in_halves(key: Words, place, count: int):
 
 
 class Threefry4x32(Generator):
-    """Threefry with four words of key, which a block makes as well."""
+    """Threefry with four words of key, and four words per block."""
 
     name, tag, key_shape, block = "threefry4x32", "fry4", (4,), 4
 
@@ -412,7 +412,7 @@ class Rbg(Generator):
     fold_in = split
 
     def words(self, key, high, low):
-        """The key is the upper half of the counter as well, which starts at the lower words."""
+        """The key is also the upper half of the counter; blocks count in the lower half."""
         k0, k1, x0, x1 = key
         start = joined(x1, x0)
         counter = start + joined(high, low)
@@ -420,7 +420,7 @@ class Rbg(Generator):
         return philox4x32(k0, k1, *halves(counter)[::-1], *halves(upper)[::-1])
 
     def integer(self, key, place, count, bits):
-        """Words follow each other, and none is wasted but the upper parts of narrow integers."""
+        """Consecutive words; only the upper parts of narrow integers are unused."""
         each = 2 if bits == 64 else 1
         per_block = self.block // each
         words = self.words(key, *place_of(place // per_block, count))
@@ -434,7 +434,7 @@ class Rbg(Generator):
 
 
 class RbgInHalves(Rbg):
-    """The same with keys that are split in JAX's older order."""
+    """Rbg with keys split in JAX's older order."""
 
     def __reduce__(self):
         return "rbg_in_halves"
@@ -448,7 +448,7 @@ class RbgInHalves(Rbg):
 
 
 class UnsafeRbg(Rbg):
-    """Philox for everything: cheaper keys, of which less is known."""
+    """Philox for everything: cheaper keys, with weaker statistical guarantees."""
 
     name, tag = "unsafe_rbg", "urbg"
     __reduce__ = Rbg.__reduce__
@@ -469,7 +469,7 @@ threefry_in_halves, rbg_in_halves = ThreefryInHalves(), RbgInHalves()
 threefry4x32_generator, philox2x32_generator = Threefry4x32(), Philox2x32()
 philox4x32_generator = Philox4x32()
 
-#: The generators that can be asked for, by name.
+#: The available generators, by name.
 GENERATORS: dict[str, Generator] = {g.name: g for g in (
     threefry, threefry4x32_generator, rbg, unsafe_rbg, philox2x32_generator, philox4x32_generator)}
 

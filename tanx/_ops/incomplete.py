@@ -1,4 +1,4 @@
-"""The incomplete gamma and beta functions, and how they change with their parameters."""
+"""The incomplete gamma and beta functions, and their derivatives by parameters."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _movement(a, x, eps: float):
     dtype = x.dtype
     right = (x > dtype.type(1)) & (x > a)
     log_x = apply("log", x)
-    # Each branch runs on numbers that suit it, whichever is chosen.
+    # Each branch gets numbers in its range, whichever branch is chosen.
     safe_a, safe_x = where(right, constant(1, a), a), where(right, constant(1, x), x)
     total, moved = _series(safe_a, safe_x, eps)
     left_value = -(moved + total * (log_x - apply("digamma", a + dtype.type(1)))) * x / a
@@ -151,10 +151,10 @@ def _precision(dtype: np.dtype) -> tuple[np.dtype, float]:
 
 
 class RandomGammaGrad(Moving):
-    """How a sample of the gamma distribution moves with the parameter, its quantile kept."""
+    """The derivative of a sample of the gamma distribution by the parameter, at fixed quantile."""
 
     name = "random_gamma_grad"
-    jvp = never("it is a derivative itself, and has none in closed form")
+    jvp = never("it is a derivative without a closed form of its own derivative")
 
     def compute(self, a, x, eps):
         return _movement(a, x, eps)
@@ -174,7 +174,7 @@ class IgammaGradA(Moving):
         t, mul(_density(a, x), sub(log(x), digamma(a)))))
 
     def compute(self, a, x, eps):
-        # The exponent of the density is the difference of large numbers: in float64.
+        # In float64: the exponent of the density is the difference of large numbers.
         a, x = converted(a, np.float64), converted(x, np.float64)
         movement = _movement(a, x, eps)
         exponent = (a - 1.0) * apply("log", x) - x - apply("lgamma", a)
@@ -262,7 +262,7 @@ def betainc(a, b, x):
 
 
 def random_gamma_grad(*args):
-    """Of ``(a, x)``: how samples ``x`` of the gamma distribution move with its parameter ``a``.
+    """For ``(a, x)``: the derivative of samples ``x`` of the gamma distribution by ``a``.
 
     >>> lax.random_gamma_grad(1.0, 2.0)
     Array(1.6316915, dtype=float32, weak_type=True)

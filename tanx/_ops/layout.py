@@ -1,7 +1,7 @@
 """Layout primitives: results made of the operand's elements at other indices.
 
-They only rewrite indices, so inside a compiled consumer they cost nothing. Eagerly they give NumPy
-views wherever NumPy has one.
+They only rewrite indices, so inside a compiled consumer they cost nothing. Eagerly they return
+NumPy views where NumPy has one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["broadcast", "broadcast_like", "broadcast_shapes", "broadcast_to_rank
            "tile_p", "unstack", "unstack_p"]
 
 
-# Joining this many operands asks, at each element of compiled code, from which one it comes.
+# Up to this many operands, compiled code selects the operand at each element of the result.
 _CHOSEN = 16
 
 
@@ -82,7 +82,7 @@ def broadcast_like(arr, like_arr):
     lead = like.ndim - x.ndim
     if lead < 0 or any(n not in (1, m) for n, m in zip(x.shape, like.shape[lead:])):
         raise ValueError(explain(
-            "tanx.lax.broadcast_like", "the array does not broadcast to the shape asked for.",
+            "tanx.lax.broadcast_like", "the array does not broadcast to the requested shape.",
             f"arr:      {x}", f"like_arr: {like}"))
     return broadcast_in_dim(arr, like.shape, range(lead, like.ndim))
 
@@ -168,7 +168,7 @@ def rev(operand, dimensions):
 
 @lru_cache(maxsize=4096)
 def _squeezed(x: ShapedArray, dimensions: tuple[int, ...]) -> ShapedArray:
-    """The type without some dimensions; remembered, for eager calls ask again and again."""
+    """The type without some dimensions; cached, because eager calls repeat."""
     if any(x.shape[d] != 1 for d in dimensions):
         raise ValueError(explain(
             "tanx.lax.squeeze", "only dimensions of size 1 can be dropped.",
@@ -267,7 +267,7 @@ class Tile(Primitive):
         return tile(x, (*reps[:d], 1, *reps[d:])), d
 
     def lower(self, at, x, *, reps):
-        # Along a dimension of no elements nothing is ever read.
+        # Nothing is read along an empty dimension.
         return x[[i % n if n else i for n, i in zip(x.shape, at)]]
 
 
@@ -327,9 +327,9 @@ class Stack(Primitive):
 
 
 def choose(position, sizes: Sequence[int], element):
-    """``element(k, offset)`` of the ``k``-th of consecutive stretches: the one ``position`` is in.
+    """``element(k, offset)`` for the ``k``-th of consecutive segments, which contains ``position``.
 
-    Decides by bisection, so that joining many operands takes few comparisons.
+    Found by bisection, so that joining many operands takes few comparisons.
     """
     offsets = np.concatenate([[0], np.cumsum(sizes)]).tolist()
 
@@ -342,9 +342,9 @@ def choose(position, sizes: Sequence[int], element):
 
 
 def fill_by_parts(into, operands, place):
-    """Store operands one after another, the element ``k`` of the ``n``-th at ``place(n, k)``.
+    """Store operands one after another, element ``k`` of the ``n``-th at ``place(n, k)``.
 
-    None if they are few, so that ``choose`` does it.
+    None if they are few: then ``choose`` is used.
     """
     if len(operands) <= _CHOSEN:
         return None
@@ -371,7 +371,7 @@ def stack(operands, axis=0):
 
 
 class Unstack(Primitive):
-    """Takes a dimension apart: one result for each index along it."""
+    """Splits a dimension: one result for each index along it."""
 
     name = "unstack"
     kind = Kind.LAYOUT
@@ -385,7 +385,7 @@ class Unstack(Primitive):
         return [x.entries[:axis] + x.entries[axis + 1:]] * x.shape[axis]
 
     def eval(self, x, *, axis):
-        # Copies: a piece that is kept must not keep the whole.
+        # Copies: a kept piece must not keep the whole array alive.
         return [piece.copy() for piece in np.moveaxis(x, axis, 0)]
 
     jvp = linear
@@ -414,5 +414,5 @@ def unstack(x, axis=0):
     aval = operand_type("unstack", x)
     axis = canonical_axis("tanx.lax.unstack", axis, aval)
     if not aval.shape[axis]:
-        return ()  # an equation without results has no place in a program
+        return ()  # no equation without results
     return tuple(unstack_p.bind(x, axis=axis))

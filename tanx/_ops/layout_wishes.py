@@ -1,4 +1,4 @@
-"""Wishes for the order of elements in memory; tanx keeps all arrays in row-major order."""
+"""Requests for the order of elements in memory; tanx keeps all arrays in row-major order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ parameter(Layout)
 
 
 class LayoutConstraint(Identity):
-    """A value whose elements are wanted in some order in memory; all arrays are row-major."""
+    """A value with a requested order of elements in memory; all arrays are row-major."""
 
     name = "layout_constraint"
 
@@ -32,7 +32,7 @@ layout_constraint_p = LayoutConstraint()
 
 
 def with_layout_constraint(x, layouts):
-    """``x``, a pytree of arrays, with the wish that elements lie in memory as ``layouts`` say.
+    """``x``, a pytree of arrays, with requested memory layouts.
 
     ``layouts`` is a ``Layout``, or a pytree of them that is a prefix of ``x``. tanx keeps all
     arrays in row-major order: the jaxpr records the request, and values are unchanged.
@@ -55,7 +55,7 @@ def with_layout_constraint(x, layouts):
 
 
 def explicit_layout(f=None, /, *, in_layouts=None):
-    """A function whose arguments are to lie in memory as ``in_layouts`` say.
+    """A function with requested memory layouts of its arguments.
 
     ``in_layouts`` is as in :func:`with_layout_constraint`, for the tuple of arguments.
 

@@ -1,8 +1,8 @@
 """Factorisations of matrices that end after a known number of steps: Cholesky, LU, QR.
 
-Matrices lie in the last two dimensions, all others are a batch. ``eval`` and compiled code call the
-same routines of LAPACK, which ``_loops/lapack.py`` describes; where one fails, as Cholesky's does
-on a matrix that is not positive definite, the factors of that matrix are NaN. Derivatives follow
+Matrices are in the last two dimensions, all others are a batch. ``eval`` and compiled code call the
+same routines of LAPACK, which ``_loops/lapack.py`` describes; if one fails, as Cholesky's does on a
+matrix that is not positive definite, the factors of that matrix are NaN. Derivatives follow
 Murray (2016) for Cholesky's factor and Giles (2008) for the others.
 """
 
@@ -49,10 +49,10 @@ __all__ = ["cholesky", "cholesky_p", "geqrf", "geqrf_p", "householder_product",
 
 _INT32 = np.dtype(np.int32)
 _BLOCK = 64
-"""Rows of work for each column: what routines need to go by blocks."""
+"""Rows of workspace for each column, which blocked routines need."""
 
 
-# -- what factorisations share ---------------------------------------------------------------------
+# -- shared by factorisations ----------------------------------------------------------------------
 
 
 class Factorization(Primitive):
@@ -62,7 +62,7 @@ class Factorization(Primitive):
     transpose = never("factors of matrices are not linear in them")
 
     def divided(self, *types, **params):
-        """Batches may be divided, matrices not."""
+        """The division of the result; batches may be divided, matrices not."""
         for t in types:
             whole(self, [t], range(t.ndim)[-2:], "matrices must not be divided.")
         entries = types[0].entries[:-2]
@@ -89,7 +89,7 @@ def store_swapped(into, x):
 
 
 def store_where_done(into, info, element: Callable):
-    """Store elements of results; NaN where the routine failed."""
+    """Store elements of results; NaN if the routine failed."""
     def stores(k):
         done = build.eq(info[k[:info.ndim]], 0)
         return [build.store(into, k, build.select(done, element(k), _nan(into.dtype)))]
@@ -108,7 +108,7 @@ def _nan(dtype: np.dtype) -> complex:
 
 
 def by_rows(x: np.ndarray) -> np.ndarray:
-    """Transposed matrices in memory of their own."""
+    """Transposed matrices in new memory."""
     return np.ascontiguousarray(np.swapaxes(x, -1, -2))
 
 
@@ -116,7 +116,7 @@ def by_rows(x: np.ndarray) -> np.ndarray:
 
 
 class Cholesky(Factorization):
-    """The lower triangular factor of Hermitian matrices; above the diagonal is anything."""
+    """The lower triangular factor of Hermitian matrices, with any values above the diagonal."""
 
     name = "cholesky"
 
@@ -124,7 +124,7 @@ class Cholesky(Factorization):
         return square_type("cholesky", x).update(weak_type=False)
 
     def routine(self, x) -> Routine:
-        """A triangle that is lower by rows is upper by columns."""
+        """A lower triangle in row-major order is an upper one in column-major order."""
         *lead, n, _ = x.shape
         return Routine(f"{prefix(x.dtype)}potrf", prod(lead),
                        ("U", n, Each(0, n * n), max(n, 1), Each(1, 1)),
@@ -169,7 +169,7 @@ class TriangularSolve(Factorization):
         return b.update(weak_type=False)
 
     def routine(self, a, b, left_side, lower, transpose_a, conjugate_a, unit_diagonal) -> Routine:
-        """By columns everything is transposed: the other side, the other triangle."""
+        """In column-major order everything is transposed: the other side, the other triangle."""
         *lead, m, n = b.shape
         size = a.shape[-1]
         return Routine(
@@ -206,7 +206,7 @@ class TriangularSolve(Factorization):
 
 
 def _in_triangle(a, lower, unit_diagonal, **params):
-    """The part of a matrix that counts."""
+    """The triangle of a matrix that is used."""
     return tril(a, unit_diagonal) if lower else triu(a, unit_diagonal)
 
 
@@ -245,7 +245,7 @@ class LU(Factorization):
         return [by_rows(factors), pivots - 1, _permutation(pivots - 1, x.shape[-1])]
 
     def jvp(self, primals, tangents):
-        """With both factors made square by ones on the diagonal, as Giles does it."""
+        """As in Giles, with both factors extended to square matrices by ones on the diagonal."""
         (x,), (dx,) = primals, tangents
         factors, pivots, permutation = self.bind(x)
         *_, m, n = typeof(x).shape
@@ -274,7 +274,7 @@ class LU(Factorization):
 
 
 def _squared(x, m: int, n: int, rows: bool):
-    """A factor as a square matrix of its rows or columns; ones fill the rest of the diagonal."""
+    """A factor extended to a square matrix; ones fill the rest of the diagonal."""
     size, other, axis = (m, n, typeof(x).ndim - 1) if rows else (n, m, typeof(x).ndim - 2)
     if size <= other:
         return slice_in_dim(x, 0, size, axis=axis)
@@ -300,7 +300,7 @@ def permuted(x, permutation):
 
 
 def _permutation(pivots: np.ndarray, size: int) -> np.ndarray:
-    """The order of rows that exchanging row ``i`` with row ``pivots[i]``, in turn, leads to."""
+    """The order of rows after exchanging row ``i`` with row ``pivots[i]``, in turn."""
     order = np.broadcast_to(np.arange(size, dtype=np.int32), (*pivots.shape[:-1], size)).copy()
     for i in range(pivots.shape[-1]):
         place = pivots[..., i:i + 1].astype(np.intp)
@@ -334,7 +334,7 @@ class LuPivotsToPermutation(Primitive):
         return self.bind(materialize(args[0], dims[0], 0), permutation_size=permutation_size), 0
 
     def lower(self, into, pivots, *, permutation_size):
-        """Where a row came from is found by going back through the exchanges."""
+        """Go back through the exchanges to find the origin of each row."""
         count = pivots.shape[-1]
 
         def source(k):
@@ -394,7 +394,7 @@ class HouseholderProduct(Factorization):
 
 
 class Geqrf(Factorization):
-    """The reflections of which ``qr`` is made: vectors below the diagonal, R above; and factors."""
+    """The reflections of ``qr``: vectors below the diagonal, R above; and their factors."""
 
     name = "geqrf"
     multiple_results = True
@@ -458,9 +458,9 @@ class QR(Factorization):
         return [q, r, *(columns - 1 for columns in order[:1])]
 
     def jvp(self, primals, tangents, *, pivoting, full_matrices, use_magma):
-        """Of the first columns, as many as there are rows at most: they determine ``q``.
+        """The derivative of the first columns, at most as many as rows: they determine ``q``.
 
-        Vectors that only fill up ``q`` turn with the others, and not among themselves.
+        Vectors that only complete ``q`` rotate with the others, and not among themselves.
         """
         (x,), (dx,) = primals, tangents
         q, r, *order = self.bind(x, pivoting=pivoting, full_matrices=full_matrices,
@@ -535,8 +535,8 @@ def symmetrized(x):
 def cholesky(x, *, symmetrize_input: bool = True):
     """The lower triangular factors ``L`` of positive definite matrices ``x = L @ L.mH``.
 
-    Only the lower triangle of ``x`` is read, after its Hermitian part was taken unless
-    ``symmetrize_input`` is False. Where a matrix is not positive definite, its factor is NaN.
+    Only the lower triangle of ``x`` is read, of its Hermitian part unless ``symmetrize_input`` is
+    False. If a matrix is not positive definite, its factor is NaN.
 
     >>> lax.linalg.cholesky(jnp.array([[4., 2.], [2., 5.]]))
     Array([[2., 0.],
@@ -552,7 +552,7 @@ def triangular_solve(a, b, *, left_side: bool = False, lower: bool = False,
     """Solve ``x @ op(a) = b``, or ``op(a) @ x = b`` if ``left_side``, for triangular matrices.
 
     ``op(a)`` is ``a``, transposed and conjugated as requested; only one triangle of it is read, the
-    lower one if ``lower``, and the diagonal counts as ones if ``unit_diagonal``. ``b`` may be a
+    lower one if ``lower``, and the diagonal is taken as ones if ``unit_diagonal``. ``b`` may be a
     single vector for each matrix.
 
     >>> a, b = jnp.array([[2., 0.], [1., 4.]]), jnp.array([[2.], [9.]])
@@ -561,7 +561,7 @@ def triangular_solve(a, b, *, left_side: bool = False, lower: bool = False,
            [2.]], dtype=float32)
     """
     is_complex = letter(typeof(a).dtype) == "c"
-    if is_complex and conjugate_a and not transpose_a:  # no routine does that
+    if is_complex and conjugate_a and not transpose_a:  # LAPACK has no routine for that
         a, conjugate_a = conj(a), False
     vectors = typeof(b).ndim == typeof(a).ndim - 1
     if vectors:
@@ -578,7 +578,7 @@ def lu(x):
     """The factors of ``x`` with its rows permuted: lower with ones on its diagonal, times upper.
 
     Three results: both factors in one matrix, the row that each row was exchanged with in turn, and
-    the order of rows that this leads to.
+    the resulting order of rows.
 
     >>> factors, pivots, order = lax.linalg.lu(jnp.array([[1., 2.], [4., 4.]]))
     >>> factors
@@ -599,7 +599,7 @@ def solve_by_lu(a, b):
 
 
 def lu_pivots_to_permutation(pivots, permutation_size: int):
-    """The order of rows that exchanging row ``i`` with row ``pivots[i]``, in turn, leads to.
+    """The order of rows after exchanging row ``i`` with row ``pivots[i]``, for each ``i`` in turn.
 
     >>> lax.linalg.lu_pivots_to_permutation(jnp.array([2, 2]), 3)
     Array([2, 0, 1], dtype=int32)
@@ -610,8 +610,8 @@ def lu_pivots_to_permutation(pivots, permutation_size: int):
 def geqrf(a):
     """The reflections that turn a matrix into its triangular factor, and their factors.
 
-    The vectors of the reflections stand below the diagonal of the first result, the triangular
-    factor on it and above; :func:`householder_product` makes the orthogonal factor of both.
+    The vectors of the reflections are below the diagonal of the first result, the triangular factor
+    on it and above; :func:`householder_product` computes the orthogonal factor from both.
 
     >>> jnp.abs(lax.linalg.geqrf(jnp.array([[3.], [4.]]))[0][0])
     Array([5.], dtype=float32)

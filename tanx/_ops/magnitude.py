@@ -52,7 +52,7 @@ class Rem(Elementwise):
 
 
 class Sign(Elementwise):
-    """-1, 0 or 1; of complex numbers, the unit number in the same direction."""
+    """-1, 0 or 1; for complex numbers, the unit number in the same direction."""
 
     name = "sign"
     accepts = NUMBER
@@ -60,7 +60,7 @@ class Sign(Elementwise):
     def eval(self, x):
         out = np.sign(x)
         if dtypes.issubdtype(x.dtype, np.floating):
-            return np.where(x == 0, x, out)  # NumPy forgets the sign of -0.0
+            return np.where(x == 0, x, out)  # NumPy drops the sign of -0.0
         return out if out.dtype == x.dtype else out.astype(x.dtype)
 
     def jvp(self, primals, tangents):
@@ -73,7 +73,7 @@ class Sign(Elementwise):
 
 
 class Abs(Elementwise):
-    """The distance from zero; real also of complex numbers."""
+    """The absolute value; real also for complex numbers."""
 
     name = "abs"
     accepts = INEXACT | frozenset("i")
@@ -85,7 +85,7 @@ class Abs(Elementwise):
         return out if out.dtype == dtype else out.astype(dtype)
 
     def jvp(self, primals, tangents):
-        """The slope at zero is 1, as it is above; of complex numbers it is 0."""
+        """The slope at zero is 1, as above zero; for complex numbers it is 0."""
         (x,), (dx,) = primals, tangents
         out, dtype = abs(x), typeof(x).dtype
         if dtypes.issubdtype(dtype, np.complexfloating):
@@ -94,7 +94,7 @@ class Abs(Elementwise):
 
 
 def _share(x, y, out):
-    """1 where ``x`` exceeds ``y``, 0 where it falls short, and one half where they tie."""
+    """1 where ``x`` is greater than ``y``, 0 where it is less, and one half where they tie."""
     greater, same = gt(x, y), eq(x, y)
     one, none, half = (full_like(out, value, out.dtype) for value in (1, 0, 0.5))
     return select(greater, one, select(same, half, none))
@@ -171,7 +171,7 @@ class Ceil(Elementwise):
 
 
 class Round(Elementwise):
-    """The nearest integer; halves as ``rounding_method`` says."""
+    """The nearest integer; ``rounding_method`` decides for halves."""
 
     name = "round"
     accepts = FLOAT
@@ -211,7 +211,7 @@ def rem(x, y):
 
 
 def sign(x):
-    """-1, 0 or 1 by the sign of ``x``; of complex numbers, ``x / abs(x)``.
+    """-1, 0 or 1 by the sign of ``x``; for complex numbers, ``x / abs(x)``.
 
     >>> lax.sign(jnp.array([-2.5, 0.0, 3.0]))
     Array([-1.,  0.,  1.], dtype=float32)
@@ -220,7 +220,7 @@ def sign(x):
 
 
 def abs(x):
-    """The distance of ``x`` from zero. The slope at zero is 1, as above it.
+    """The absolute value of ``x``. The slope at zero is 1, as above it.
 
     >>> lax.abs(jnp.array([-2, 3]))
     Array([2, 3], dtype=int32)
@@ -229,7 +229,7 @@ def abs(x):
 
 
 def max(x, y):
-    """The greater of ``x`` and ``y``; NaN where either is. Ties share the gradient equally.
+    """The greater of ``x`` and ``y``; NaN if either is NaN. Ties share the gradient equally.
 
     >>> lax.max(jnp.array([1, 5]), jnp.array([4, 2]))
     Array([4, 5], dtype=int32)
@@ -238,7 +238,7 @@ def max(x, y):
 
 
 def min(x, y):
-    """The lesser of ``x`` and ``y``; NaN where either is. Ties share the gradient equally.
+    """The lesser of ``x`` and ``y``; NaN if either is NaN. Ties share the gradient equally.
 
     >>> lax.min(jnp.array([1, 5]), jnp.array([4, 2]))
     Array([1, 2], dtype=int32)

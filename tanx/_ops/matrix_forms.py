@@ -1,7 +1,7 @@
-"""Forms that matrices are brought to by rotations: Hessenberg, tridiagonal, Schur; and systems.
+"""Matrix forms by unitary transformations: Hessenberg, tridiagonal, Schur; and tridiagonal systems.
 
-They are written as in ``linalg.py``. The forms themselves have no derivatives, nor have they in
-JAX; systems of equations do.
+They are written as in ``linalg.py``. The forms have no derivatives, as in JAX; systems of equations
+do.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ __all__ = ["hessenberg", "hessenberg_p", "ormqr", "ormqr_p", "schur", "schur_p",
 
 _INT32 = np.dtype(np.int32)
 _BLOCK = 64
-"""Columns of the blocks that LAPACK is given room for."""
+"""Columns of the blocks for which LAPACK gets memory."""
 
 
 class Hessenberg(Factorization):
-    """Matrices as zero below the first subdiagonal, with reflections in place of the zeros."""
+    """The Hessenberg form of matrices, with reflections in place of its zeros."""
 
     name = "hessenberg"
     multiple_results = True
@@ -73,7 +73,7 @@ class Hessenberg(Factorization):
 
 
 class Tridiagonal(Factorization):
-    """Hermitian matrices as tridiagonal ones: with reflections, two diagonals, their factors."""
+    """The tridiagonal form of Hermitian matrices: with reflections, two diagonals, and factors."""
 
     name = "tridiagonal"
     multiple_results = True
@@ -109,7 +109,7 @@ class Tridiagonal(Factorization):
 
 
 class Schur(Factorization):
-    """Upper triangular matrices similar to others by unitary ones; real ones nearly so."""
+    """The Schur form: upper triangular, or block triangular for real matrices."""
 
     name = "schur"
     multiple_results = True
@@ -143,7 +143,7 @@ class Schur(Factorization):
 
 
 class Ormqr(Factorization):
-    """Products of matrices with the orthogonal one that reflections make up."""
+    """Products of matrices with the orthogonal matrix of given reflections."""
 
     name = "ormqr"
     jvp = never("qr is differentiated as a whole")
@@ -187,7 +187,7 @@ class Ormqr(Factorization):
 
 
 class TridiagonalSolve(Factorization):
-    """Solves systems with three diagonals; the lower one starts, the upper one ends with no use."""
+    """Solves tridiagonal systems; the first lower and the last upper element are unused."""
 
     name = "tridiagonal_solve"
 
@@ -223,7 +223,7 @@ class TridiagonalSolve(Factorization):
         return x, Zero.tangent_of(x) if type(db) is Zero else self.bind(*diagonals, db, **params)
 
     def transpose(self, ct, dl, d, du, b, **params):
-        """The transposed matrix has the outer diagonals exchanged."""
+        """The transposed system has the outer diagonals exchanged."""
         assert is_linear(b)
         return [None, None, None, self.bind(_later(du), d, _earlier(dl), ct, **params)]
 
@@ -249,7 +249,7 @@ def _later(x, axis: int = -1):
 
 
 def _earlier(x, axis: int = -1):
-    """Elements one place earlier along an axis, with a zero behind."""
+    """Elements one place earlier along an axis, followed by a zero."""
     axis %= typeof(x).ndim
     last = slice_in_dim(x, 0, 1, axis=axis)
     return concatenate([slice_in_dim(x, 1, typeof(x).shape[axis], axis=axis),
@@ -257,7 +257,7 @@ def _earlier(x, axis: int = -1):
 
 
 def _times(dl, d, du, x):
-    """The product of a tridiagonal matrix."""
+    """The product with a tridiagonal matrix."""
     shape = typeof(x).shape
     dl, d, du = (broadcast_in_dim(y, shape, range(len(shape) - 1)) for y in (dl, d, du))
     return add(add(mul(dl, _later(x, -2)), mul(d, x)), mul(du, _earlier(x, -2)))
@@ -266,7 +266,7 @@ def _times(dl, d, du, x):
 class EighTridiagonal(Factorization):
     """The ascending eigenvalues of real symmetric matrices with diagonals ``d`` and, twice, ``e``.
 
-    With ``vectors``, the eigenvectors in columns come second.
+    With ``vectors``, the eigenvectors in columns are a second result.
     """
 
     name = "eigh_tridiagonal"
@@ -278,7 +278,7 @@ class EighTridiagonal(Factorization):
                 e.shape != (*lead, max(n - 1, 0))):
             raise ValueError(explain(
                 "tanx.scipy.linalg.eigh_tridiagonal",
-                "e must have the dtype of d, floats of 32 or 64 bits, and one element less.",
+                "e must have the dtype of d, floats of 32 or 64 bits, and one element fewer.",
                 f"d: {d}", f"e: {e}"))
         values = d.update(weak_type=False)
         return [values, ShapedArray((*lead, n, n), d.dtype)] if vectors else [values]
@@ -340,10 +340,10 @@ tridiagonal_solve_p, eigh_tridiagonal_p = TridiagonalSolve(), EighTridiagonal()
 
 
 def hessenberg(a):
-    """Square matrices as zero below the first subdiagonal, similar to them by reflections.
+    """The Hessenberg form of square matrices, by reflections.
 
     Two results: the form, with the vectors of the reflections in place of its zeros, and their
-    factors; :func:`householder_product` makes the orthogonal matrix of them.
+    factors; :func:`householder_product` computes the orthogonal matrix from them.
 
     >>> h, taus = lax.linalg.hessenberg(jnp.array([[1., 2.], [3., 4.]]))
     >>> h
@@ -354,7 +354,7 @@ def hessenberg(a):
 
 
 def tridiagonal(a, *, lower: bool = True):
-    """Hermitian matrices as tridiagonal ones, similar to them by reflections.
+    """The tridiagonal form of Hermitian matrices, by reflections.
 
     Four results: the form with the vectors of the reflections, its diagonal, the diagonal beside
     it, and the factors of the reflections. One triangle of ``a`` is read.
@@ -370,8 +370,8 @@ def schur(x, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
           select_callable=None):
     """Schur's form ``t`` of square matrices, and the unitary ``z`` with ``x = z @ t @ z.mH``.
 
-    The form is upper triangular; of real matrices it has blocks of two by two for pairs of complex
-    eigenvalues. Sorted forms are not to be had.
+    The form is upper triangular; for real matrices it has two by two blocks for pairs of complex
+    eigenvalues. Sorted forms are not supported.
 
     >>> t, z = lax.linalg.schur(jnp.array([[1., 2.], [0., 3.]]))
     >>> t
@@ -387,10 +387,10 @@ def schur(x, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
 
 
 def ormqr(a, taus, c, *, left: bool = True, transpose: bool = False):
-    """``q @ c``, or ``c @ q`` unless ``left``, for the orthogonal ``q`` that reflections make up.
+    """``q @ c``, or ``c @ q`` unless ``left``, for the orthogonal ``q`` of given reflections.
 
-    Vectors are in the columns of ``a`` and factors in ``taus``, as :func:`householder_product`
-    takes them; with ``transpose``, the adjoint of ``q`` is meant.
+    Vectors are in the columns of ``a`` and factors in ``taus``, as for :func:`householder_product`;
+    with ``transpose``, the adjoint of ``q`` is used.
 
     >>> lax.linalg.ormqr(jnp.array([[1.], [1.]]), jnp.array([1.]), jnp.eye(2))
     Array([[ 0., -1.],
@@ -400,10 +400,10 @@ def ormqr(a, taus, c, *, left: bool = True, transpose: bool = False):
 
 
 def tridiagonal_solve(dl, d, du, b, *, perturb_singular: bool = False):
-    """Solve systems of equations with three diagonals: below, on, and above the main one.
+    """Solve tridiagonal systems; ``dl``, ``d`` and ``du`` are the lower, main and upper diagonal.
 
-    All three have the length of ``d``: the first element of ``dl`` and the last of ``du`` do not
-    count. ``b`` holds matrices. ``perturb_singular`` is for other devices.
+    All three have the length of ``d``: the first element of ``dl`` and the last of ``du`` are
+    ignored. ``b`` holds matrices. ``perturb_singular`` is for other devices.
 
     >>> one, b = jnp.ones(2), jnp.array([[3.], [3.]])
     >>> lax.linalg.tridiagonal_solve(one, 2 * one, one, b)

@@ -1,4 +1,4 @@
-"""Operands: groups of dtypes, errors for other dtypes, constants next to operands."""
+"""Operands: groups of dtypes, errors for other dtypes, constants of their dtypes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import explain
 __all__ = ["ANY", "BOOL_INT", "COMPLEX", "FLOAT", "INEXACT", "INT", "NUMBER", "REAL", "accumulator",
            "identity", "letter", "like", "refused", "widened"]
 
-# Groups of dtypes that an operand may have, by the letters that :func:`letter` gives.
+# Groups of dtypes that an operand may have, by the letters that :func:`letter` returns.
 BOOL = frozenset("b")
 INT = frozenset("iu")
 FLOAT = frozenset("f")
@@ -56,14 +56,14 @@ def refused(function: str, x: ShapedArray, accepts: frozenset[str]) -> TypeError
 
 
 def like(x, value):
-    """A scalar constant of the dtype of ``x``, for use beside it in a rule."""
+    """A scalar constant of the dtype of ``x``, for use with it in a rule."""
     aval = typeof(x)
     return context.trace.literal(np.asarray(value, aval.dtype),
                                  ShapedArray((), aval.dtype, aval.weak_type))
 
 
 def widened(x: np.ndarray) -> np.ndarray:
-    """Narrow floats as float32, in which formulas of several steps lose less; the rest as it is."""
+    """Narrow floats as float32, in which formulas of several steps lose less; others unchanged."""
     return x.astype(FLOAT32) if x.dtype.itemsize < 4 and letter(x.dtype) == "f" else x
 
 

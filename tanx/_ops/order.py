@@ -1,9 +1,9 @@
 """Sorting in compiled code: numbers become integers in the same order, and integers are sorted.
 
-Each element is packed with something that tells elements apart whose keys are equal: the bits of
-the number, or its position, by which other operands are fetched afterwards. Packing and unpacking
-are nests like others, so that they fuse with what is around; in between stands a library call, or,
-for short lines, a network of comparisons.
+Each element is packed with data that distinguishes elements of equal keys: the bits of the number,
+or its position, by which other operands are read afterwards. Packing and unpacking are ordinary
+nests, so that they fuse with their neighbours; between them is a library call, or for short lines a
+sorting network.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .operands import letter
 __all__ = ["sort_statements", "top_statements"]
 
 _NETWORK = 16
-"""Elements of a line that are sorted by comparing them in a fixed order."""
+"""Lines of up to this many elements are sorted by a network."""
 _CANDIDATES = 32
-"""Elements among which the least are looked for at a time, at least."""
+"""The least number of elements searched at a time."""
 
 Words = tuple[Expr, ...]
 Element = Callable[[Sequence[Expr], Expr], Words]
@@ -48,7 +48,7 @@ class _Lines:
 
 
 class _Packing(NamedTuple):
-    """A key of some bits above a number of some bits: in one integer, or else in two."""
+    """A key above a number, each with a number of bits: in one integer, or in two."""
 
     key_bits: int
     low_bits: int
@@ -89,7 +89,7 @@ def _key_bits(dtype: np.dtype) -> int:
 
 
 def _key(x: Expr, total: bool = False) -> Expr:
-    """An unsigned integer, ordered as numbers are: with one for both zeros and one for all NaNs.
+    """An unsigned integer in the order of numbers; equal for both zeros, and for all NaNs.
 
     In the ``total`` order, different floats have different keys.
     """
@@ -106,7 +106,7 @@ def _key(x: Expr, total: bool = False) -> Expr:
         nan, zero = build.const(np.nan, x.dtype), build.const(0.0, x.dtype)
         x = build.select(build.ne(x, x), nan, build.select(build.eq(x, 0), zero, x))
     x = build.op("bitcast", x, dtype=signed)
-    # Of negative numbers all bits are turned, of others the sign.
+    # Negative numbers have all bits flipped, others the sign bit.
     return build.op("bitcast", x ^ ((x >> build.const(bits - 1, signed)) | lowest), dtype=unsigned)
 
 
@@ -171,9 +171,9 @@ def _sort_floats(out: Buffer, x, lines: _Lines) -> list[Statement]:
 
 def _positions(keys: Sequence, lines: _Lines, total: bool = False, descending: bool = False,
                ) -> tuple[Callable[[Sequence[Expr], Expr], Expr], list[Statement]]:
-    """Which element comes at a place of a line, and statements that find it.
+    """The position of the element at a sorted place of a line, and statements that find it.
 
-    The least important key is sorted by first.
+    Keys are sorted from the least important to the most important.
     """
     parts = [(x, n) for x in keys for n in range(2 if letter(x.dtype) == "c" else 1)]
     position: Callable[[Sequence[Expr], Expr], Expr] = lambda line, i: i
@@ -213,8 +213,8 @@ def _sorted(name: str, lines: _Lines, packing: _Packing, element: Element, disti
             ) -> tuple[Element, list[Statement]]:
     """The element at a position of a sorted line, and the statements that sort the lines.
 
-    Elements of equal keys keep their order; where these are ``distinct``, that is the order of what
-    is below the key, or is unknown.
+    Elements of equal keys keep their order. With ``distinct``, they are ordered by the number below
+    the key, or their order is unspecified.
     """
     words = (2,) if packing.is_pair else ()
     result = build.temp(name, (*lines.shape, lines.size, *words), packing.dtype)
@@ -239,7 +239,7 @@ def _sorted(name: str, lines: _Lines, packing: _Packing, element: Element, disti
 
 
 def _network(result: Buffer, line: Sequence[Expr], values: list[Expr]) -> list[Statement]:
-    """Stores of a line sorted by Batcher's network of odd-even merges."""
+    """Stores of a line sorted by Batcher's odd-even merge network."""
     size = len(values)
     step = 1
     while step < size:
@@ -255,7 +255,7 @@ def _network(result: Buffer, line: Sequence[Expr], values: list[Expr]) -> list[S
     return [build.store(result, (*line, i), value) for i, value in enumerate(values)]
 
 
-# -- the first few ---------------------------------------------------------------------------------
+# -- the first elements ----------------------------------------------------------------------------
 
 
 def top_statements(into: Sequence[Buffer], x, axis: int, descending: bool) -> list[Statement]:

@@ -22,7 +22,7 @@ __all__ = ["polynomial", "polynomial_p"]
 class Polynomial(Elementwise):
     """The sum of coefficients times powers of the first operand, from the power 0 on.
 
-    ``unroll`` is JAX's: here a compiled polynomial is always straight code.
+    ``unroll`` is JAX's: here a compiled polynomial is always straight-line code.
     """
 
     name = "polynomial"
@@ -71,8 +71,8 @@ polynomial_p = Polynomial()
 def polynomial(x, coeffs, *, unroll=None):
     """The polynomial with the coefficients ``coeffs``, the constant term first, at ``x``.
 
-    The coefficients are a sequence of scalars or a vector, and take on the dtype of ``x``.
-    ``unroll`` changes nothing here: what it asks for is always done.
+    The coefficients are a sequence of scalars or a vector, and take the dtype of ``x``. ``unroll``
+    has no effect: polynomials are always unrolled.
 
     >>> lax.polynomial(2.0, [1.0, 0.0, 3.0])
     Array(13., dtype=float32, weak_type=True)

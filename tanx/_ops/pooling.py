@@ -1,7 +1,7 @@
-"""Derivatives of max pooling: from each window the element that it selects.
+"""Derivatives of max pooling: each window selects one element.
 
-Of the elements of a window, in order, the first is chosen, and stays as long as a comparison of it
-with the next one holds: with ``ge`` it is the first of the greatest.
+The first element of a window is chosen, and replaced by a later one if a comparison with that
+fails: with ``ge``, the first of the greatest elements is selected.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["select_and_gather_add_p", "select_and_scatter_add_p", "select_and_sc
 
 
 UNROLLED = 16
-"""Elements of a window up to which loops over them are written out."""
+"""Windows of up to this many elements have unrolled loops."""
 _PLACE = np.dtype(np.int32)
 
 
@@ -54,9 +54,8 @@ def chosen(x: np.ndarray, window: Window, stays) -> np.ndarray:
 
 
 def choice(x, window: Window, at, stays, carried=None) -> tuple:
-    """In loops: what the window at an index selects, its place (-1: none), and what it carries.
-
-    ``carried`` is an array like ``x``, of which the element at the same index comes along.
+    """In loops: the element that a window selects, its place (-1: none), and a carried one.
+    The last is the element of ``carried``, an array like ``x``, at the same place.
     """
     sizes = window.window_dimensions
 
@@ -91,7 +90,7 @@ class SelectAndGatherAdd(Primitive):
         _check_selected(self.name, operand)
         if tangents.shape != operand.shape:
             raise TypeError(explain(
-                f"tanx.lax.{self.name}", "the operands have equal shapes.",
+                f"tanx.lax.{self.name}", "the operands must have equal shapes.",
                 f"tangents: {tangents}", f"operand:  {operand}"))
         return ShapedArray(window.shape(operand.shape), tangents.dtype, tangents.weak_type)
 
@@ -175,11 +174,11 @@ class Scattering(Primitive):
         _check_selected(self.name, operand)
         if source.shape != window.shape(operand.shape):
             raise TypeError(explain(
-                f"tanx.lax.{self.name}", "there is one value for each window.",
+                f"tanx.lax.{self.name}", "there must be one value for each window.",
                 f"source:  {source}", f"windows: {window.shape(operand.shape)}"))
 
     def places(self, operand, window: Window, stays):
-        """In loops: the statement that finds what windows select, and where it stores that."""
+        """In loops: the statement that finds the selected places, and the buffer for them."""
         place = build.temp("place", window.shape(operand.shape), _PLACE)
         return place, build.nest(place.shape, lambda at: [
             build.store(place, at, choice(operand, window, at, stays)[1])])
@@ -238,7 +237,7 @@ class SelectAndScatterAdd(Scattering):
         return select_and_scatter_add(source, operand, select_prim, window), 0
 
     def lower(self, into, source, operand, *, select_prim, **params):
-        """Windows side by side fill the result; else each element looks at the windows over it."""
+        """Adjacent windows fill the result; else each element reads the windows over it."""
         (out,) = into
         window = Window.undilated(**params)
         sizes = window.window_dimensions
@@ -273,14 +272,14 @@ class SelectAndScatterAdd(Scattering):
 
 
 class SelectAndScatter(Scattering):
-    """Combines, at each element, the values of the windows that select it, by functions given.
+    """Combines, at each element, the values of the windows that select it, by given functions.
 
-    ``select_jaxpr`` says whether the chosen element stays; ``scatter_jaxpr`` combines what is
-    there, an initial value at first, with the value of a window.
+    ``select_jaxpr`` says whether the chosen element stays; ``scatter_jaxpr`` combines the current
+    value, initially a given one, with the value of a window.
     """
 
     name = "select_and_scatter"
-    jvp = never("its functions are any; select_and_scatter_add can be differentiated")
+    jvp = never("its functions are arbitrary; select_and_scatter_add can be differentiated")
     transpose = never("it is not linear")
 
     def infer(self, operand, source, init_value, *, select_jaxpr, select_consts, scatter_jaxpr,
@@ -289,7 +288,7 @@ class SelectAndScatter(Scattering):
         if not operand.dtype == source.dtype == init_value.dtype or init_value.shape:
             raise TypeError(explain(
                 "tanx.lax.select_and_scatter",
-                "operands have one dtype, and the initial value is a scalar.",
+                "operands must have one dtype, and the initial value must be a scalar.",
                 f"operand: {operand}", f"source: {source}", f"initial value: {init_value}"))
         return operand.update(weak_type=False)
 

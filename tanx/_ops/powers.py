@@ -1,4 +1,4 @@
-"""Powers ``x**y``, both operands being arrays; see ``arith`` for a fixed integer exponent."""
+"""Powers ``x**y`` of arrays; see ``arith`` for a fixed integer exponent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["pow", "pow_p"]
 
 
 class Pow(Elementwise):
-    """The first operand raised to the second, which may be of integers."""
+    """The first operand raised to the second, which may hold integers."""
 
     name = "pow"
     accepts = INEXACT
@@ -38,7 +38,7 @@ class Pow(Elementwise):
         if out is not None:
             return out
         if y.ndim == 0 and x.dtype.kind == "f" and y == 0.5:
-            # NumPy takes the square root, which is another one at -0.0 and at -inf.
+            # NumPy takes the square root, which differs at -0.0 and at -inf.
             x = np.where(x == -np.inf, np.inf, x) + x.dtype.type(0)
         return np.power(x, y)
 
@@ -46,9 +46,9 @@ class Pow(Elementwise):
                    lambda t, out, x, y: _strong(mul(t, _slope_by_exponent(out, x))))
 
     def taylor(self, primals, series):
-        """Where ``y`` depends on ``t``, from ``w' = w (y log(x))'``.
+        """If ``y`` depends on ``t``, from ``w' = w (y log(x))'``.
 
-        None if it does not: the series then follows from ``jvp``, which also holds at ``x = 0``.
+        Otherwise None: the series then follows from ``jvp``, which also holds at ``x = 0``.
         """
         (x, y), (xs, ys) = primals, series
         if ys is zero_series:

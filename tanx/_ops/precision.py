@@ -1,7 +1,7 @@
 """The precision of matrix products that users may request.
 
-On the CPU every product is computed as precisely as its dtype allows, so these are lower bounds
-that are always met; a GPU may trade precision for speed where ``DEFAULT`` allows it.
+On the CPU every product is computed as precisely as its dtype allows, so these lower bounds are
+always met; a GPU may trade precision for speed if ``DEFAULT`` allows it.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _NAMES = {None: "DEFAULT", "default": "DEFAULT", "bfloat16": "DEFAULT", "fastest
 
 @parameter
 class DotAlgorithm(NamedTuple):
-    """An algorithm for products of matrices, spelled out.
+    """The details of an algorithm for products of matrices.
 
-    Operands are split into so many components of the precision types; so many products of
-    components are summed in the accumulation type.
+    Operands are split into components of the precision types; products of components are summed in
+    the accumulation type.
     """
 
     lhs_precision_type: Any
@@ -96,7 +96,7 @@ class DotAlgorithmPreset(enum.Enum):
 
     @property
     def supported_lhs_types(self) -> tuple[type, ...] | None:
-        """The dtypes of left operands that the algorithm is made for; None for no restriction."""
+        """The dtypes of left operands that the algorithm supports; None for no restriction."""
         words = self.name.split("_")
         if words[0] in ("DEFAULT", "ANY"):
             return None
@@ -106,7 +106,7 @@ class DotAlgorithmPreset(enum.Enum):
 
     @property
     def supported_rhs_types(self) -> tuple[type, ...] | None:
-        """The dtypes of right operands that the algorithm is made for; None for no restriction."""
+        """The dtypes of right operands that the algorithm supports; None for no restriction."""
         return self.supported_lhs_types
 
     @property
@@ -124,7 +124,7 @@ PrecisionLike = (None | str | Precision | tuple[str, str] | tuple[Precision, Pre
 
 
 def canonical_precision(precision: PrecisionLike, function: str):
-    """A request as equations carry it: None, two precisions, or an algorithm."""
+    """The form of a request in equations: None, two precisions, or an algorithm."""
     if precision is None:
         precision = config.default_matmul_precision.value
         if precision is None:

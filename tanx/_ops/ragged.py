@@ -1,8 +1,8 @@
-"""Products of matrices whose rows come in groups, and products of scaled blocks.
+"""Products of matrices whose rows are divided into groups, and products of scaled blocks.
 
-A *ragged* dimension of the left operand is divided into groups of given sizes, one after another.
-Where it is a dimension of rows, each group of rows meets a matrix of its own (a mixture of
-experts); where it is summed over, each group has a sum of its own.
+A *ragged* dimension of the left operand is divided into consecutive groups of given sizes. If it is
+a dimension of rows, each group of rows is multiplied by a separate matrix (a mixture of experts);
+if it is summed over, each group has a separate sum.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ __all__ = ["RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general", "sca
 @parameter
 @dataclass(frozen=True)
 class RaggedDotDimensionNumbers:
-    """Which dimensions are summed over and which are batches, and which one comes in groups.
+    """Which dimensions are summed over, which are batches, and which one is divided into groups.
 
     ``dot_dimension_numbers`` are those of :func:`dot_general`, ``lhs_ragged_dimensions`` is the
-    dimension of the left operand that is divided into groups, and ``rhs_group_dimensions`` the one
-    of the right operand that has a place for each group, where there is such a dimension.
+    dimension of the left operand that is divided into groups, and ``rhs_group_dimensions`` the
+    dimension of the right operand with one entry per group, if there is one.
     """
 
     dot_dimension_numbers: tuple
@@ -54,15 +54,15 @@ class RaggedDotDimensionNumbers:
 
 
 class Layout(NamedTuple):
-    """The dimensions of two operands and the result by what they do.
+    """The dimensions of two operands and the result, by role.
 
-    Indices of the result are those of the batch, what is left of the left operand and of the right
-    one; where groups have sums of their own, the group comes before them.
+    Indices of the result are those of the batch, then the other dimensions of the left operand and
+    of the right one; if groups have separate sums, the group is in front of them.
     """
 
     summing: bool  # whether the ragged dimension is summed over
     ragged: int
-    groups: tuple[int, ...]  # the dimension of the right operand that has a place for each group
+    groups: tuple[int, ...]  # the dimension of the right operand with one entry per group
     contracted: tuple[tuple[int, ...], tuple[int, ...]]  # the ragged dimension first, if it is one
     batch: tuple[tuple[int, ...], tuple[int, ...]]
     kept: tuple[tuple[int, ...], tuple[int, ...]]
@@ -93,7 +93,7 @@ def layout(x: ShapedArray, y: ShapedArray, sizes: ShapedArray, numbers: RaggedDo
         fail("group_sizes must be integers, one for each group.")
     groups, count = numbers.rhs_group_dimensions, sizes.shape[-1]
     if any(y.shape[g] != count for g in groups):
-        fail("the group dimension of rhs must have a place for each group.")
+        fail("the group dimension of rhs must have an entry for each group.")
     bare = y.update(shape=[n for d, n in enumerate(y.shape) if d not in groups])
     inner = ((cx, _without(groups, cy)), (bx, _without(groups, by)))
     steps = plan(x.shape, x.dtype, bare.shape, bare.dtype, inner, preferred)
@@ -105,7 +105,7 @@ def layout(x: ShapedArray, y: ShapedArray, sizes: ShapedArray, numbers: RaggedDo
     before = 0 if summing else kept_x.index(ragged)
     leading = tuple(x.shape[d] for d in (*bx, *kept_x[:before]))
     if sizes.shape[:-1] not in ((), leading):
-        fail("group_sizes has either one dimension or those before the ragged one as well.")
+        fail("group_sizes has one dimension, or also the dimensions before the ragged one.")
     out = steps.out.update(shape=(count, *steps.out.shape)) if summing else steps.out
     return Layout(summing, ragged, groups, (cx, cy), (bx, by), (kept_x, kept_y), before, out,
                   steps.dtype)
@@ -116,7 +116,7 @@ def _without(removed, dims) -> tuple[int, ...]:
 
 
 class RaggedDotGeneral(Primitive):
-    """A product of matrices in which one dimension of the left operand comes in groups."""
+    """A product of matrices in which one dimension of the left operand is divided into groups."""
 
     name = "ragged_dot_general"
     kind = Kind.REDUCTION
@@ -148,7 +148,7 @@ class RaggedDotGeneral(Primitive):
         return [out, None, None] if is_linear(x) else [None, out, None]
 
     def batch(self, args, dims, *, ragged_dot_dimension_numbers, **params):
-        """Operands get a batch dimension in front; group sizes only where they differ."""
+        """Operands get a batch dimension in front; group sizes only if they differ."""
         numbers, size = ragged_dot_dimension_numbers, batch_size(args, dims)
         (ragged,) = numbers.lhs_ragged_dimensions
         (cx, cy), (bx, by) = numbers.dot_dimension_numbers
@@ -257,7 +257,7 @@ def _sums_of_groups(it: Layout, x, y, sizes) -> np.ndarray:
 
 
 def _transpose_rows(it: Layout, ct, x, y, sizes, of_lhs: bool, **params):
-    """The cotangent of an operand, and to which of its dimensions those of the result belong."""
+    """The cotangent of an operand, and the correspondence of its dimensions to the result's."""
     (cx, cy), (bx, by), (kept_x, kept_y) = it.contracted, it.batch, it.kept
     batch, mine, other = _places(it)
     if of_lhs:
@@ -267,7 +267,7 @@ def _transpose_rows(it: Layout, ct, x, y, sizes, of_lhs: bool, **params):
                                         **params)
         order = [c for _, c in sorted(zip(cy, cx))]
         return out, [*bx, *kept_x, *order]
-    # Where rows have leading dimensions of their own, groups of all of them meet in one matrix.
+    # If rows have further leading dimensions, their groups share one matrix.
     numbers = RaggedDotDimensionNumbers(((kept_x, mine), (bx, batch)), (it.ragged,), ())
     sizes = _flat_sizes(it, sizes)
     out = ragged_dot_general_p.bind(x, ct, sizes, ragged_dot_dimension_numbers=numbers, **params)
@@ -278,17 +278,17 @@ def _transpose_rows(it: Layout, ct, x, y, sizes, of_lhs: bool, **params):
 def _flat_sizes(it: Layout, sizes):
     if typeof(sizes).ndim > 1 and it.before:
         raise NotImplementedError(explain(
-            "tanx.lax.ragged_dot_general", "has no derivative by rhs where group sizes differ "
+            "tanx.lax.ragged_dot_general", "has no derivative by rhs if group sizes differ "
             "along dimensions of lhs that are not batches.", f"group_sizes: {typeof(sizes)}"))
     return sizes
 
 
 def _transpose_sums(it: Layout, ct, x, y, sizes, of_lhs: bool, **params):
-    """As :func:`_transpose_rows`: terms of the known operand become rows that come in groups."""
+    """As :func:`_transpose_rows`: terms of the known operand become rows in groups."""
     (cx, cy), (bx, by), (kept_x, kept_y) = it.contracted, it.batch, it.kept
     if len(cx) > 1 and typeof(sizes).ndim > 1:
         raise NotImplementedError(explain(
-            "tanx.lax.ragged_dot_general", "has no derivative where group sizes differ along "
+            "tanx.lax.ragged_dot_general", "has no derivative if group sizes differ along "
             "batches and several dimensions are summed over.", f"group_sizes: {typeof(sizes)}"))
     batch, mine, other = (tuple(d + 1 for d in dims) for dims in _places(it))
     known, kept, dims, ragged = (y, kept_y, by, cy[0]) if of_lhs else (x, kept_x, bx, cx[0])
@@ -302,7 +302,7 @@ def _transpose_sums(it: Layout, ct, x, y, sizes, of_lhs: bool, **params):
 
 
 def _places(it: Layout):
-    """Where batch, and the rest of the left and of the right operand, are in the product."""
+    """The dimensions of the product: of the batch, of the left and of the right operand."""
     ends = np.cumsum([0, len(it.batch[0]), len(it.kept[0]), len(it.kept[1])])
     return [tuple(range(a, b)) for a, b in zip(ends, ends[1:])]
 
@@ -312,12 +312,12 @@ ragged_dot_general_p: RaggedDotGeneral = RaggedDotGeneral()
 
 def ragged_dot_general(lhs, rhs, group_sizes, ragged_dot_dimension_numbers, precision=None,
                        preferred_element_type=None, group_offset=None, out_sharding=None):
-    """A product of matrices in which one dimension of ``lhs`` comes in groups.
+    """A product of matrices in which one dimension of ``lhs`` is divided into groups.
 
-    The ragged dimension is divided into groups of ``group_sizes``, one after another. If it is left
-    over in the product, ``rhs`` has a matrix for each group, along its group dimension. If it is
-    summed over, each group is summed by itself and the result has a first dimension of groups. If
-    it is a batch dimension, the product is that of :func:`dot_general`.
+    The ragged dimension is divided into consecutive groups of ``group_sizes``. If the product keeps
+    it, ``rhs`` has a matrix for each group, along its group dimension. If it is summed over, each
+    group is summed separately and the result has a first dimension of groups. If it is a batch
+    dimension, the product is that of :func:`dot_general`.
 
     >>> numbers = lax.RaggedDotDimensionNumbers((((1,), (0,)), ((), ())), (1,), ())
     >>> lax.ragged_dot_general(jnp.ones((1, 5)), jnp.ones((5, 1)), jnp.array([2, 3]), numbers)

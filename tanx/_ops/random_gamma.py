@@ -1,8 +1,8 @@
 """Samples of the gamma distribution.
 
-The sampler of Marsaglia and Tsang (2000) rejects what does not fit, so each element loops for as
-long as it takes, with a key of its own. It is written once, for NumPy's arrays (``eval``) and for
-expressions (``lower``): see ``shared_formulas.py``.
+The sampler of Marsaglia and Tsang (2000) rejects some proposals, so each element has its own loop
+and its own key. It is written once, for NumPy's arrays (``eval``) and for expressions (``lower``):
+see ``shared_formulas.py``.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ __all__ = ["RandomGamma", "random_gamma", "random_gamma_p"]
 
 
 def _numbered(impl: Generator, key: Words, count: int) -> list[Words]:
-    """All of so many new keys of a key."""
+    """All of ``count`` new keys of a key."""
     zero = _zero(key)
     return [impl.new_key(key, zero + n, count) for n in range(count)]
 
 
 def _zero(key: Words):
-    """The first place, of keys in arrays or in expressions."""
+    """The first place, in the form of the key: an array or an expression."""
     if isinstance(key[0], build.Expr):
         return build.const(0, np.dtype(np.uint64))
     return np.zeros(np.shape(key[0]), np.uint64)
 
 
 def _uniform(impl: Generator, key: Words, dtype: np.dtype):
-    """A number from 0 up to, not including, 1: what ``uniform`` of no dimensions makes."""
+    """A number from 0 up to, but not including, 1, as a scalar ``uniform`` makes it."""
     info = dtypes.finfo(dtype)
     width = 8 if info.nmant < 8 else info.bits
     words = np.dtype(f"uint{info.bits}")
@@ -61,7 +61,7 @@ def _uniform(impl: Generator, key: Words, dtype: np.dtype):
 
 
 def _normal(impl: Generator, key: Words, dtype: np.dtype):
-    """A normal number: what ``normal`` of no dimensions makes."""
+    """A normal number, as a scalar ``normal`` makes it."""
     low = np.nextafter(dtype.type(-1), dtype.type(0))
     spread = _uniform(impl, key, dtype) * (dtype.type(1) - low) + low
     return apply("erf_inv", spread) * dtype.type(sqrt(2))
@@ -71,7 +71,7 @@ def _normal(impl: Generator, key: Words, dtype: np.dtype):
 
 
 def _sample(impl: Generator, key: Words, alpha, log_space: bool):
-    """One sample of each element: of parameters below 1, that of one more, moved back."""
+    """One sample for each element; for parameters below 1, transformed from ``alpha + 1``."""
     dtype = alpha.dtype
     words = len(key)
     large = alpha >= dtype.type(1)
@@ -116,7 +116,7 @@ def _sample(impl: Generator, key: Words, alpha, log_space: bool):
 class RandomGamma(Primitive):
     """A sample for each element of the parameter, or its logarithm.
 
-    Dimensions of the keys are the first ones of the parameter's; the others are those of one key.
+    The keys have the leading dimensions of the parameter; the others belong to one key.
     """
 
     name = "random_gamma"
@@ -139,7 +139,7 @@ class RandomGamma(Primitive):
         return _sample(impl, tuple(each), alpha.reshape(-1), log_space).reshape(alpha.shape)
 
     def jvp(self, primals, tangents, *, log_space, impl):
-        """The implicit derivative: the sample moves so that its place in the distribution stays."""
+        """The implicit derivative: that of the sample at a fixed quantile."""
         (keys, alpha), dalpha = primals, tangents[1]
         out = self.bind(keys, alpha, log_space=log_space, impl=impl)
         if is_zero(dalpha):

@@ -55,7 +55,7 @@ class ReduceProd(Reduction):
 
     @expansion
     def jvp(self, x, *, axes):
-        """The product of halves of halves: no division, so that zeros do no harm."""
+        """By products of halves, recursively: without division, so that zeros are no problem."""
         x = _flatten_to_front(x, axes)
         size = x.shape[0]
         if not size:
@@ -77,12 +77,12 @@ def _flatten_to_front(x, axes):
 
 
 class Extremum(Reduction):
-    """The common part of the greatest and the least element."""
+    """Base of the greatest and the least element."""
 
     transpose = never("an extremum is not linear")
 
     def jvp(self, primals, tangents, *, axes, out_sharding):
-        """Tied elements share the tangent equally: the answer cannot depend on their order."""
+        """Tied elements share the tangent equally: the result must not depend on their order."""
         (x,), (dx,) = primals, tangents
         out = self.bind(x, axes=axes, out_sharding=out_sharding)
         kept = [1 if d in axes else n for d, n in enumerate(typeof(x).shape)]
@@ -92,7 +92,7 @@ class Extremum(Reduction):
 
 
 class ReduceMax(Extremum):
-    """The greatest element along dimensions; NaN where there is one."""
+    """The greatest element along dimensions; NaN if there is one."""
 
     name = "reduce_max"
     combine = "max"
@@ -100,7 +100,7 @@ class ReduceMax(Extremum):
 
 
 class ReduceMin(Extremum):
-    """The least element along dimensions; NaN where there is one."""
+    """The least element along dimensions; NaN if there is one."""
 
     name = "reduce_min"
     combine = "min"
@@ -108,7 +108,7 @@ class ReduceMin(Extremum):
 
 
 class Logical(Reduction):
-    """The common part of reductions of bits."""
+    """Base of reductions of bits."""
 
     accepts = BOOL_INT
     keeps_weak_type = False
@@ -195,10 +195,10 @@ class ArgMin(ArgExtremum):
 
 
 class Reduce(Primitive):
-    """Combines elements by a function of the user's, several operands together.
+    """Combines elements by the user's function, several operands together.
 
     The function is associative; elements are combined in order, neighbours first. The initial
-    values come in once, before all elements.
+    values are used once, before all elements.
     """
 
     name = "reduce"
@@ -207,7 +207,7 @@ class Reduce(Primitive):
     transpose = never("a reducer is not linear in general")
 
     def written(self, params):
-        """Without the function itself: the jaxpr says what it does."""
+        """Without the Python function, which the jaxpr replaces."""
         return self.name, {key: value for key, value in params.items() if key != "computation"}
 
     def restored(self, params):
@@ -219,11 +219,11 @@ class Reduce(Primitive):
                  for i, (x, init) in enumerate(zip(operands, inits))]
         if any(x.shape != operands[0].shape for x in operands) or any(v.shape for v in inits):
             raise ValueError(explain(
-                "tanx.lax.reduce", "operands have equal shapes and initial values are scalars.",
+                "tanx.lax.reduce", "operands must have equal shapes, initial values be scalars.",
                 *facts))
         if any(x.dtype != init.dtype for x, init in zip(operands, inits)):
             raise TypeError(explain(
-                "tanx.lax.reduce", "initial values have the dtypes of their operands.", *facts))
+                "tanx.lax.reduce", "initial values must have their operands' dtypes.", *facts))
         shape = reduced_shape("reduce", operands[0], dimensions)
         return [ShapedArray(shape, x.dtype, x.weak_type and init.weak_type)
                 for x, init in zip(operands, inits)]
@@ -304,12 +304,12 @@ argmax_p, argmin_p = ArgMax(), ArgMin()
 
 
 def reduce(operands, init_values, computation, dimensions, out_sharding=None):
-    """Combine elements over ``dimensions`` by an associative function, from initial values on.
+    """Combine elements over ``dimensions`` and initial values by an associative function.
 
-    ``operands`` is an array or a tree of arrays of one shape, and ``init_values`` a like tree of
-    scalars. ``computation`` takes two such trees of scalars, and gives one. The functions
-    ``lax.add``, ``mul``, ``max``, ``min`` and those of bits, from the values that they ignore,
-    become the reductions of their names.
+    ``operands`` is an array or a tree of arrays of one shape, and ``init_values`` a tree of scalars
+    of the same structure. ``computation`` takes two such trees of scalars, and returns one. The
+    functions ``lax.add``, ``mul``, ``max``, ``min`` and those of bits, with their neutral elements
+    as initial values, become the reductions of their names.
 
     >>> lax.reduce(jnp.array([1, 2, 3]), 10, lambda x, y: x + y, (0,))
     Array(16, dtype=int32)
@@ -334,7 +334,7 @@ def reduce(operands, init_values, computation, dimensions, out_sharding=None):
 
 
 def staged_combiner(function: str, computation, tree, types) -> ClosedJaxpr:
-    """A user's function of two trees of scalars as one of scalars, for the public ``function``."""
+    """A user's function of two trees of scalars as a jaxpr, for the public ``function``."""
     def combine(*elements):
         result = computation(*(tree_unflatten(tree, half) for half in halves(elements)))
         leaves, result_tree = tree_flatten(result)
@@ -361,7 +361,7 @@ def named_combiner(computation, dtype, init) -> str | None:
     if name is None or value is None or typeof(value).shape:
         return None
     neutral = np.asarray(identity(name, dtype), dtype)
-    beyond = {"max": -np.inf, "min": np.inf}.get(name, neutral)  # of integers, too
+    beyond = {"max": -np.inf, "min": np.inf}.get(name, neutral)  # for integers, too
     return name if np.asarray(value) in (neutral, beyond) else None
 
 
@@ -375,7 +375,7 @@ def reduce_prod(operand, axes):
 
 
 def reduce_max(operand, axes, *, out_sharding=None):
-    """The greatest element over the dimensions ``axes``; NaN where there is one.
+    """The greatest element over the dimensions ``axes``; NaN if there is one.
 
     >>> lax.reduce_max(jnp.array([[1, 5], [3, 4]]), (0,))
     Array([3, 5], dtype=int32)
@@ -384,7 +384,7 @@ def reduce_max(operand, axes, *, out_sharding=None):
 
 
 def reduce_min(operand, axes, *, out_sharding=None):
-    """The least element over the dimensions ``axes``; NaN where there is one.
+    """The least element over the dimensions ``axes``; NaN if there is one.
 
     >>> lax.reduce_min(jnp.array([[1, 5], [3, 4]]), (0,))
     Array([1, 4], dtype=int32)

@@ -1,11 +1,10 @@
-"""Parts of references: which elements an index means, and how values are read and written there.
+"""Parts of references: the elements of an index, and reading and writing them.
+An index becomes an :class:`NDIndexer` with one entry per dimension: an integer, an array of
+integers, or a slice. Indexers are pytrees whose leaves are the computed values, which become
+operands of equations; the rest is in the structure, a parameter.
 
-An index is turned into an :class:`NDIndexer` of one entry a dimension: an integer, an array of
-integers, or a slice. Indexers are pytrees whose leaves are what may be computed, so that these
-become operands of equations; the rest is in the structure, a parameter.
-
-Out-of-bounds integers that are known are an error. Computed ones are moved inside, but for
-writes at arrays of indices, which are dropped.
+Known integers out of bounds are an error. Computed ones are moved inside, except for writes at
+arrays of indices, which are dropped.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _ALL = object()  # dimensions that an ellipsis covers
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NDIndexer:
-    """Which elements of an array of some shape are meant; an entry a dimension."""
+    """The elements that an index selects from an array of a shape; one entry per dimension."""
 
     indices: tuple
     shape: tuple[int, ...]
@@ -57,14 +56,14 @@ class NDIndexer:
         return (*rest[:at], *self.int_indexer_shape, *rest[at:])
 
     def array_position(self) -> int:
-        """Before how many of the sliced dimensions those of index arrays go, as in NumPy."""
+        """The number of sliced dimensions in front of those of index arrays, as in NumPy."""
         whole = [d for d, e in enumerate(self.indices) if not isinstance(e, Slice)]
         if not whole or whole[-1] - whole[0] >= len(whole):
             return 0
         return whole[0]
 
     def sliced(self) -> NDIndexer:
-        """The indexer of the slices alone: integers mean all of their dimension."""
+        """The indexer of the slices alone: integers become whole dimensions."""
         return NDIndexer(tuple(e if isinstance(e, Slice) else Slice(0, n) for e, n
                                in zip(self.indices, self.shape)), self.shape, ())
 
@@ -77,7 +76,7 @@ class NDIndexer:
         return _taken(value, self)
 
     def replaced(self, value, new):
-        """A value with another part."""
+        """A value with the part replaced."""
         return _replaced(value, self, new)
 
     def text(self, show: Callable[[Any], str]) -> str:
@@ -115,7 +114,7 @@ register_pytree_node(NDIndexer, _flat_indexer, lambda aux, leaves: NDIndexer(
 
 
 def indexers_of(function: str, idx, shape: tuple[int, ...]) -> tuple[NDIndexer, ...]:
-    """An index of an array of some shape as indexers: none of them if all of it is meant."""
+    """An index of an array of a shape as indexers; none if it selects the whole array."""
     entries = () if idx is None else idx if type(idx) is tuple else (idx,)
     if all(entry is Ellipsis for entry in entries[:1]) and len(entries) < 2:
         return ()
@@ -155,12 +154,12 @@ def _entry(function: str, entry, size: int):
         return int(entry)
     if not is_arraylike(entry):
         raise ValueError(explain(
-            function, "an index is made of integers, slices and arrays of integers.",
+            function, "an index consists of integers, slices and arrays of integers.",
             f"given: {entry!r:.100} of type {type(entry).__name__}"))
     aval = typeof(entry)
     if not dtypes.issubdtype(aval.dtype, np.integer):
         raise IndexError(explain(
-            function, "arrays used as indices must be of integers.", f"given: {aval}",
+            function, "arrays used as indices must hold integers.", f"given: {aval}",
             hint="write tanx.numpy.where(mask, new, ref[...]) to all of the reference."
             if aval.dtype == bool else None))
     return entry
@@ -187,7 +186,7 @@ def _short(idx) -> str:
 
 
 def part_type(aval, indexers: Sequence[NDIndexer]):
-    """The type of the part that indexers mean of a value of some type."""
+    """The type of the part that indexers select from a value of a type."""
     aval = aval.strip_weak_type()
     for indexer in indexers:
         aval = indexer.part_type(aval)
@@ -198,14 +197,14 @@ def part_type(aval, indexers: Sequence[NDIndexer]):
 
 
 def read(value, indexers: Sequence[NDIndexer]):
-    """The part of a value that indexers mean, each of them a part of the one before."""
+    """The part of a value that indexers select, each from the result of the one before."""
     for indexer in indexers:
         value = indexer.taken(value)
     return value
 
 
 def written(value, indexers: Sequence[NDIndexer], new):
-    """A value with another part in it."""
+    """A value with the selected part replaced."""
     if not indexers:
         return new
     first, *rest = indexers
@@ -225,12 +224,12 @@ def added(value, indexers: Sequence[NDIndexer], term):
 
 
 def total(x, y):
-    """A sum as references add up: truth values are joined."""
+    """A sum as references accumulate it: booleans are combined by or."""
     return bitwise_or(x, y) if typeof(x).dtype == bool else add(x, y)
 
 
 def known(index) -> int | None:
-    """An integer as Python knows it, or None if it is computed."""
+    """A Python integer, or None if the index is computed."""
     if isinstance(index, Tracer):
         index = index.concrete()
         if index is None:
@@ -274,7 +273,7 @@ def _replaced(value, indexer: NDIndexer, new):
 
 
 def _ranges(indexer: NDIndexer) -> tuple[list, list[int], list[int]]:
-    """Where the part starts in each dimension, how far it reaches, and its strides."""
+    """The starts, limits and strides of the part in each dimension."""
     starts: list[Any] = []
     spans, strides = [], []
     for entry, size in zip(indexer.indices, indexer.shape):
@@ -309,9 +308,9 @@ def _replaced_rows(value, indexer: NDIndexer, new, dim: int):
 
 
 def _index_columns(indexer: NDIndexer) -> tuple[list[int], Any, tuple[int, ...], tuple[int, ...]]:
-    """Dimensions with integers, their indices side by side, and the places of the dimensions.
+    """Dimensions indexed by integers, the array of their indices, and the places of dimensions.
 
-    Those are the dimensions of the part that come from slices, and its whole rank.
+    These are the dimensions of the part that come from slices, and all of its dimensions.
     """
     joint = indexer.int_indexer_shape
     dims = [d for d, e in enumerate(indexer.indices) if not isinstance(e, Slice)]
@@ -335,7 +334,7 @@ def _constant(value: int, like):
 
 
 def _gathered(value, indexer: NDIndexer):
-    """Elements at index arrays; slices are taken already."""
+    """Elements at index arrays; slices are applied already."""
     dims, columns, window, collapsed = _index_columns(indexer)
     sizes = [1 if d in dims else n for d, n in enumerate(typeof(value).shape)]
     return gather(value, columns, GatherDimensionNumbers(window, collapsed, collapsed), sizes,
@@ -343,7 +342,7 @@ def _gathered(value, indexer: NDIndexer):
 
 
 def _scattered(how: Callable, value, indexer: NDIndexer, new):
-    """Elements at index arrays replaced or added to; slices are taken already."""
+    """Elements at index arrays replaced or added to; slices are applied already."""
     _, columns, window, inserted = _index_columns(indexer)
     return how(value, columns, new, ScatterDimensionNumbers(window, inserted, inserted),
                mode=GatherScatterMode.FILL_OR_DROP)

@@ -1,8 +1,8 @@
 """Views of references: the same elements in another shape, order, dtype or memory space.
 
-A view is an entry of the transforms that lead from a reference to what is read or written, beside
-:class:`~tanx._ops.ref_index.NDIndexer`, and answers as that does. All of it is known while tracing,
-so views are pytrees without leaves.
+A view is an entry of the transforms that lead from a reference to the accessed part, like
+:class:`~tanx._ops.ref_index.NDIndexer`, with the same methods. Views are known while tracing, so
+they are pytrees without leaves.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ReshapeTransform(_View):
             sizes = tuple(ref.size // rest if n == -1 else n for n in sizes)
         if prod(sizes) != ref.size or min(sizes, default=0) < 0:
             raise ValueError(explain(
-                "tanx.ref: reshape", "the new shape must have as many elements.",
+                "tanx.ref: reshape", "the new shape must have the same number of elements.",
                 f"reference: {ref}", f"shape:     {shape}"))
         return cls(sizes)
 
@@ -134,7 +134,7 @@ class BitcastTransform(_View):
 
 @dataclasses.dataclass(frozen=True)
 class MemorySpaceCast(_View):
-    """The reference as one of another memory space; there is one, so the name changes."""
+    """The reference in another memory space; there is only one, so only the name changes."""
 
     memory_space: Any
 

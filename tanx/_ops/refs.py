@@ -1,7 +1,7 @@
 """Primitives that make, read and write references, and the functions that apply them.
 
-They become equations where a function is staged. Everywhere else they act on what the reference
-holds, by operations on values; see :mod:`tanx._core.refs`.
+They become equations while a function is staged. Otherwise they act on the content of the
+reference, by operations on values; see :mod:`tanx._core.refs`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WHOLE = tree_flatten(())[1]
 
 
 class _OnRef(Primitive):
-    """A primitive on references: an equation while staging, done at once otherwise."""
+    """A primitive on references: an equation while staging, executed immediately otherwise."""
 
     kind = Kind.STATEMENT
     ref_primitive = is_effectful = True
@@ -54,7 +54,7 @@ class _OnRef(Primitive):
         raise NotImplementedError(f"{self}.apply")
 
     eval = jvp = transpose = batch = lower = never(
-        "it is done to the value that the reference holds, by operations on values")
+        "it acts on the content of the reference, by operations on values")
 
     def referred(self, function: str, ref) -> Any:
         """The type of the content of a reference."""
@@ -95,7 +95,7 @@ class EmptyRef(_OnRef):
 
 
 class Freeze(_OnRef):
-    """Ends the life of a reference; its content."""
+    """Ends the life of a reference and returns its content."""
 
     name = "freeze"
     effect = AllocateEffect()
@@ -139,11 +139,11 @@ class _Access(_OnRef):
         return part_type(self.referred(f"tanx.ref.{self.name}", ref), self.indexers(leaves, tree))
 
     def check_value(self, ref, value, leaves: Sequence, tree) -> ShapedArray:
-        """A written value must have the type of the part."""
+        """Check that a written value has the type of the part."""
         part = self.part(ref, leaves, tree)
         if value.dtype != part.dtype:
             raise ValueError(explain(
-                f"tanx.ref.{self.name}", "the value must be of the reference's dtype.",
+                f"tanx.ref.{self.name}", "the value must have the reference's dtype.",
                 f"reference: {ref}", f"value:     {value}",
                 hint=f"convert it: value.astype({part.dtype.name!r})."))
         if value.shape != part.shape:
@@ -224,11 +224,11 @@ new_ref_p, empty_ref_p, freeze_p, free_ref_p = NewRef(), EmptyRef(), Freeze(), F
 get_p, swap_p, addupdate_p = Get(), Swap(), AddUpdate()
 
 
-# -- what references hold --------------------------------------------------------------------------
+# -- contents of references ------------------------------------------------------------------------
 
 
 def _held(x, aval: AbstractRef) -> Reference:
-    """A reference that holds a value, in the trace that is running."""
+    """A reference that holds a value, in the running trace."""
     trace = context.trace
     if not isinstance(trace, EvalTrace):
         return Cell(trace, x, aval)
@@ -251,14 +251,14 @@ def _checked(function: str, ref) -> Reference:
 
 def _end(ref: Reference) -> None:
     if isinstance(ref, Cell):
-        ref.load()  # raises where it has ended before
+        ref.load()  # raises if its life has ended
         ref.ended = True
 
 
 def _stage_of(ref: Reference) -> Trace | None:
-    """The trace that records operations on a reference; None if they are done at once.
+    """The trace that records operations on a reference; None if they are executed immediately.
 
-    It is the topmost one that stages a function, if the reference comes from there or from below.
+    It is the topmost staging trace, if the reference belongs to that trace or to one below it.
     """
     trace: Trace | None = context.trace
     while trace is not None:
@@ -280,7 +280,7 @@ def _recorded(stage: Trace, primitive: Primitive, ref: Reference, *operands, ind
 
 
 def _read(ref: Reference, indexers: Sequence[NDIndexer]):
-    """The part of a reference that indexers mean."""
+    """The part of a reference that indexers select."""
     stage = _stage_of(ref)
     if stage is None:
         return read(ref.load(), indexers)
@@ -290,7 +290,7 @@ def _read(ref: Reference, indexers: Sequence[NDIndexer]):
 
 
 def _write(ref: Reference, indexers: Sequence[NDIndexer], value, adds: bool = False) -> None:
-    """Replace the part of a reference that indexers mean, or add to it."""
+    """Replace the part of a reference that indexers select, or add to it."""
     check_writable(ref)
     change = added if adds else written
     if ref.aval.kind == NO_GRADIENT:
@@ -309,7 +309,7 @@ def _write(ref: Reference, indexers: Sequence[NDIndexer], value, adds: bool = Fa
 
 
 def _written_in_place(ref: Reference, indexers: Sequence[NDIndexer], value, adds: bool) -> bool:
-    """Write a part to the memory of an eager reference; False where it takes more than that."""
+    """Write a part to the memory of an eager reference; False if that is not possible."""
     if type(ref) is not Ref or isinstance(value, Tracer) or not indexers:
         return False
     where = place(indexers)
@@ -320,13 +320,13 @@ def _written_in_place(ref: Reference, indexers: Sequence[NDIndexer], value, adds
     return True
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 class TransformedRef(Accessible):
-    """A part or a view of a reference, as ``ref.at[idx]`` and ``ref.T`` give.
+    """A part or a view of a reference, as ``ref.at[idx]`` and ``ref.T`` return.
 
-    It is read and written by index, too.
+    It can be read and written by index, too.
     """
 
     __slots__ = ("ref", "transforms")
@@ -359,8 +359,8 @@ def new_ref(init_val, *, memory_space: Any = None, kind: str | None = None, pin:
 
     ``ref[...]`` reads its content, ``ref[...] = x`` and ``ref[i] = y`` write to it, inside of
     transformed functions too. References may be passed to functions and closed over, but not
-    returned. What is written to one of the kind ``"no_grad_no_remat"`` is written without its
-    derivative. There is one memory space, so ``memory_space`` and ``pin`` are only shown.
+    returned. Writes to a reference of the kind ``"no_grad_no_remat"`` have no derivative. There is
+    one memory space, so ``memory_space`` and ``pin`` are only shown.
 
     >>> ref = tanx.new_ref(jnp.zeros(3))
     >>> @tanx.jit
@@ -382,7 +382,7 @@ def new_ref(init_val, *, memory_space: Any = None, kind: str | None = None, pin:
 
 
 def empty_ref(ty, memory_space: Any = None, pin: bool = False):
-    """A reference to an array of a type whose content is yet to be written.
+    """A reference to an array of a type, without content yet.
 
     ``ty`` is an array, a :class:`tanx.ShapeDtypeStruct`, or anything with a shape and a dtype.
 
@@ -396,7 +396,7 @@ def empty_ref(ty, memory_space: Any = None, pin: bool = False):
 
 
 def freeze(ref):
-    """The content of a reference, whose life ends: in a function it is not to be used any more.
+    """The content of a reference, whose life ends: a function must not use it any more.
 
     >>> tanx.freeze(tanx.new_ref(jnp.arange(3)))
     Array([0, 1, 2], dtype=int32)
@@ -405,7 +405,7 @@ def freeze(ref):
 
 
 def free_ref(ref) -> None:
-    """End the life of a reference: in a function it is not to be used any more.
+    """End the life of a reference: a function must not use it any more.
 
     >>> tanx.free_ref(tanx.new_ref(1.0))
     """
@@ -521,7 +521,7 @@ def _part(ref, idx) -> TransformedRef:
 
 
 def _viewed(ref, name: str, *given) -> TransformedRef:
-    """The view of a reference that a method of some name gives."""
+    """The view of a reference that the method ``name`` returns."""
     from . import ref_views as views  # late: classes that are slow to make and rarely used
     view = {"reshape": views.ReshapeTransform.of, "transpose": views.TransposeTransform.of,
             "bitcast": views.BitcastTransform.of,

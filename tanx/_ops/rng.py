@@ -1,8 +1,8 @@
-"""Random bits: keys as arrays, and the primitives that make, split and use them.
+"""Random bits: arrays of keys, and the primitives that make, split and use them.
 
-An array of keys has one element a key, of a dtype such as ``key<fry>`` that names the generator.
-In memory a key is one integer (or one complex number, where it has four words), so that everything
-that only moves elements, from slices to ``scan``, treats keys as it treats numbers.
+An array of keys has one element per key, of a dtype such as ``key<fry>`` that names the generator.
+In memory a key is one integer (or one complex number, for four words), so that all operations that
+only move elements, from slices to ``scan``, treat keys like numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = ["GENERATORS", "ArrayGenerator", "Generator", "generator_in_scheme", "
 
 _U32, _U64 = np.dtype(np.uint32), np.dtype(np.uint64)
 
-# Elements that ``eval`` works on at a time: words and their temporaries stay in the first cache.
+# Elements that ``eval`` processes at a time: words and temporaries fit in the first-level cache.
 _PIECE = 4096
 
 _key_types: dict[Generator, dtypes.KeyType] = {}
@@ -70,8 +70,8 @@ def generator_of(aval, function: str = "tanx.random") -> Generator:
 class KeyPrimitive(Primitive):
     """Base of primitives on keys: no derivatives, and batches of keys as more dimensions.
 
-    The parameter ``impl`` is the generator. The types of the operands say the same, so printed
-    jaxprs leave it out.
+    The parameter ``impl`` is the generator. The types of the operands have it too, so printed
+    jaxprs omit it.
     """
 
     kind = Kind.ELEMENTWISE
@@ -84,7 +84,7 @@ class KeyPrimitive(Primitive):
         (x,), (dim,) = args, dims
         return self.bind(to_front(x, dim), **params), 0
 
-    on_arrays: OnArrays | None = None  # the same for generators that are written on arrays
+    on_arrays: OnArrays | None = None  # the primitive for generators written on arrays
 
     def bind(self, *args, **params):
         if type(params["impl"]) is ArrayGenerator and self.on_arrays is not None:
@@ -96,9 +96,9 @@ class KeyPrimitive(Primitive):
 
 
 class OnArrays(Primitive):
-    """What primitives on keys do where the generator is written on arrays: its functions are run.
+    """A primitive on keys for a generator written on arrays: it runs the generator's function.
 
-    Compiled code has what they stage in its place.
+    In compiled code the staged function replaces it.
     """
 
     kind = Kind.CALL
@@ -175,7 +175,7 @@ class RandomSplit(KeyPrimitive):
 
 
 class RandomFoldIn(KeyPrimitive):
-    """For each key and number a key that belongs to both."""
+    """For each key and number, a new key derived from both."""
 
     name = "random_fold_in"
 
@@ -209,7 +209,7 @@ class RandomBits(KeyPrimitive):
 
     def infer(self, keys, *, bit_width, shape, impl):
         if bit_width not in UNSIGNED:
-            raise TypeError(explain("tanx.random.bits", "bits come in 8, 16, 32 or 64 at a time.",
+            raise TypeError(explain("tanx.random.bits", "bit_width must be 8, 16, 32 or 64.",
                                     f"bit_width: {bit_width}"))
         return ShapedArray((*keys.shape, *shape), UNSIGNED[bit_width])
 
@@ -330,7 +330,7 @@ for _primitive in (random_seed_p, random_split_p, random_fold_in_p, random_bits_
 
 
 def generator_in_scheme(keys, function: str) -> Generator:
-    """The generator of keys, in the scheme that ``threefry_partitionable`` asks for."""
+    """The generator of keys, in the scheme that ``threefry_partitionable`` selects."""
     return generator_of(typeof(keys), function).scheme(config.threefry_partitionable.value)
 
 
@@ -346,13 +346,13 @@ def random_split(keys, shape):
 
 
 def random_fold_in(keys, numbers):
-    """For each key and number of type uint32 a key that belongs to both."""
+    """For each key and number of type uint32, a new key derived from both."""
     return random_fold_in_p.bind(keys, numbers,
                                  impl=generator_of(typeof(keys), "tanx.random.fold_in"))
 
 
 def random_bits(keys, bit_width: int, shape):
-    """Random integers of ``shape`` and of so many bits for each key."""
+    """Random integers of ``shape`` and ``bit_width`` bits for each key."""
     return random_bits_p.bind(keys, bit_width=bit_width,
                               shape=canonical_shape(shape, "tanx.random.bits"),
                               impl=generator_in_scheme(keys, "tanx.random.bits"))

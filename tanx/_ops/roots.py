@@ -39,7 +39,7 @@ class Sqrt(Accurate):
     """The square root."""
 
     name = "sqrt"
-    own_loop = False  # roots are rounded in one way only
+    own_loop = False  # NumPy's roots are correctly rounded, too
     ufunc = np.sqrt
     jvp = partials(lambda t, out, x, accuracy=None: mul(t, div(like(x, 0.5), out)))
     taylor = power(1 / 2)
@@ -69,7 +69,7 @@ class Cbrt(Accurate):
     taylor = power(1 / 3)
 
     def ufunc(self, x):
-        """NumPy's root of 27 is 3 on some processors only; in twice the precision it always is."""
+        """In twice the precision: NumPy's cube root of 27 is exactly 3 on some processors only."""
         if x.dtype.itemsize == 8:
             return np.cbrt(x)
         return np.cbrt(x.astype(np.float64)).astype(x.dtype)

@@ -1,7 +1,7 @@
 """Functions of scalars as parameters of primitives: staged once, then applied to each element.
 
-A reducer or an update is a user's function; it is kept as a closed jaxpr, which prints as it was
-written. Rules use it in first-order form, with the calls inside it inlined.
+A reducer or an update is a user's function; it is stored as a closed jaxpr, which prints as
+written. Rules use it in first-order form, with inner calls inlined.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Ways to write ``taylor`` rules: recurrences for the coefficients of a Taylor series.
+"""Helpers for ``taylor`` rules: recurrences for the coefficients of a Taylor series.
+The series of an operand is the list of its coefficients of ``t, t**2, ..., t**K`` in ``x(t)``,
+without its value, the first coefficient. ``zero_series`` is the series of an operand that does not
+depend on ``t``. A rule takes the values and the series of all operands, and returns the value and
+the series of the result.
 
-The series of an operand is the list of its coefficients after the first, which is its value: those
-of ``t, t**2, ..., t**K`` in ``x(t)``. ``zero_series`` is the series of an operand that does not
-depend on ``t``. A rule gets the values and the series of all operands, and gives the value and the
-series of the result.
-
-Most primitives need no rule: ``y' = f'(x) x'`` says, order by order, what the series is, and
-:mod:`tanx._transforms.taylor` reads that off the ``jvp`` rule. The rules here are for primitives
+Most primitives need no rule: ``y' = f'(x) x'`` determines the series, order by order, and
+:mod:`tanx._transforms.taylor` derives it from the ``jvp`` rule. The rules here are for primitives
 whose derivative contains the primitive itself, or two products, where that would repeat work.
 """
 
@@ -27,20 +26,20 @@ def scaled(factor: float, x):
 
 
 def convolved(xs: Sequence[Any], ys: Sequence[Any], k: int):
-    """The coefficient ``k`` of the product of two series, written with their first ones."""
+    """The coefficient ``k`` of the product of two series, given with their first coefficients."""
     return total([mul(xs[i], ys[k - i]) for i in range(k + 1)])
 
 
 def squared(factor: float, xs: Sequence[Any], k: int):
     """The coefficient ``k`` of the square of a series, times a number."""
-    # Each product of two different coefficients comes twice.
+    # Each product of two different coefficients occurs twice.
     terms = [scaled(2 * factor, mul(xs[i], xs[k - i])) for i in range((k + 1) // 2)]
     middle = [scaled(factor, mul(xs[k // 2], xs[k // 2]))] if k % 2 == 0 else []
     return total([*terms, *middle])
 
 
 def velocity(xs: Sequence[Any]) -> list:
-    """The coefficients of ``x'(t)``, of the series ``xs`` without its first coefficient."""
+    """The coefficients of ``x'(t)``, from the series ``xs`` without its first coefficient."""
     return [scaled(j, x) for j, x in enumerate(xs, 1)]
 
 

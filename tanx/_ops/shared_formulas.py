@@ -1,7 +1,7 @@
 """Formulas written once, for NumPy's arrays (``eval``) and for expressions (``lower``).
 
-A function of a primitive that takes steps of its own, as a series that goes on until it has
-settled, needs both rules to say the same. The functions here take either kind of operands.
+A primitive computed by a loop, such as a series that runs until it has converged, needs the same
+formula in both rules. The functions here take either kind of operands.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ State = tuple[Any, ...]
 
 def while_loop(init: State, condition: Callable[[State], Any],
                step: Callable[[State], State]) -> State:
-    """Each element's state, taken on for as long as the condition holds of it."""
+    """The state of each element, updated while the condition holds for it."""
     if isinstance(init[0], build.Expr):
         return build.while_loop(init, condition, step)
     state = [np.array(x) for x in np.broadcast_arrays(*init)]
@@ -41,7 +41,7 @@ _FUNCTIONS: dict[str, Callable] = {
 
 
 _OWN = {"log", "log1p", "pow", "exp"}
-"""Functions for which tanx has loops of its own, so that compiled code gives the same bits."""
+"""Functions for which tanx has its own loops, so that compiled code gives the same bits."""
 
 
 def apply(name: str, *args):
@@ -71,6 +71,6 @@ def equal(a, b):
 
 
 def constant(value: float, like):
-    """A number of the dtype, and for arrays of the shape, of another."""
+    """A number of the dtype of ``like``, and for arrays of its shape."""
     return (build.const(value, like.dtype) if isinstance(like, build.Expr)
             else np.full_like(like, value))

@@ -1,7 +1,7 @@
 """Slicing primitives: parts at static and at computed places, padding, joining and splitting.
 
-Static forms check their bounds. The dynamic forms take start indices that are read from data: a
-negative one counts from the end, and a window that would stick out is moved inside.
+Static forms check their bounds. The dynamic forms take computed start indices: a negative one
+counts from the end, and a window that would reach outside is moved inside.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["concatenate", "concatenate_p", "index_in_dim", "pad", "pad_p", "slic
 
 
 def own(piece: np.ndarray) -> np.ndarray:
-    """A view as it is, unless it is so small a part that it should not keep its whole alive."""
+    """A view, or a copy of it if it is so small that it should not keep the whole array alive."""
     whole = piece.base
     if type(whole) is np.ndarray and 2 * piece.nbytes < whole.nbytes:
         return piece.copy()
@@ -43,7 +43,7 @@ def own(piece: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=4096)
 def _part(x: ShapedArray, start_indices, limit_indices, strides) -> ShapedArray:
-    """The type of a part; remembered, for eager calls ask again and again."""
+    """The type of a part; cached, because eager calls repeat."""
     steps = (1,) * x.ndim if strides is None else strides
 
     def fail(rule):
@@ -64,7 +64,7 @@ def _part(x: ShapedArray, start_indices, limit_indices, strides) -> ShapedArray:
 
 @lru_cache(maxsize=4096)
 def _slices(start_indices, limit_indices, strides) -> tuple[builtins.slice, ...]:
-    """A part as NumPy writes it."""
+    """A part as NumPy slices."""
     return tuple(map(builtins.slice, start_indices, limit_indices,
                      strides or (None,) * len(start_indices)))
 
@@ -163,7 +163,7 @@ def index_in_dim(operand, index, axis=0, keepdims=True):
 
 
 class Pad(Primitive):
-    """Adds a value before, after and between the elements; takes elements away where negative."""
+    """Adds a value before, after and between the elements; negative padding removes elements."""
 
     name = "pad"
     kind = Kind.LAYOUT
@@ -178,7 +178,7 @@ class Pad(Primitive):
         if len(padding_config) != x.ndim or any(inner < 0 for _, _, inner in padding_config):
             raise ValueError(explain(
                 "tanx.lax.pad", "padding_config must hold (before, after, between) for each "
-                "dimension, between not being negative.", *facts))
+                "dimension, with between >= 0.", *facts))
         shape = tuple([before + after + n + inner * max(n - 1, 0)
                        for n, (before, after, inner) in zip(x.shape, padding_config)])
         if any(n < 0 for n in shape):
@@ -246,7 +246,7 @@ def pad(operand, padding_value, padding_config):
     """Add ``padding_value`` around and between the elements of ``operand``.
 
     ``padding_config`` holds (before, after, between) for each dimension; negative numbers before
-    and after take elements away.
+    and after remove elements.
 
     >>> lax.pad(jnp.array([1, 2, 3]), 0, [(1, -1, 1)])
     Array([0, 1, 0, 2, 0], dtype=int32)
@@ -323,7 +323,7 @@ def concatenate(operands, dimension):
 
 
 class Split(Primitive):
-    """Takes consecutive stretches along a dimension apart."""
+    """Splits a dimension into consecutive parts."""
 
     name = "split"
     kind = Kind.STATEMENT
@@ -363,7 +363,7 @@ split_p = Split()
 
 
 def split(operand, sizes, axis=0):
-    """Consecutive stretches of the given ``sizes`` along ``axis``, as a list.
+    """Consecutive parts of the given ``sizes`` along ``axis``, as a list.
 
     >>> lax.split(jnp.arange(4), (1, 3))
     [Array([0], dtype=int32), Array([1, 2, 3], dtype=int32)]

@@ -1,7 +1,7 @@
-"""Sorting: by one key or several, and the greatest few; ``order.py`` does it in compiled code.
+"""Sorting by one key or several, and the greatest elements; ``order.py`` is the compiled form.
 
 The order is that of numbers: NaN comes last, whatever its sign, and -0.0 equals 0.0; complex
-numbers go by real part, then imaginary part. :func:`top_k` goes by the total order of floats
+numbers are ordered by real part, then imaginary part. :func:`top_k` uses the total order of floats
 instead, in which NaN is greatest and -0.0 comes before 0.0.
 """
 
@@ -33,7 +33,7 @@ __all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p", "sort", "sort_key_v
 
 _INT32 = np.dtype(np.int32)
 _SMALL = 4096
-"""Elements below which a stable sort by NumPy is quick enough."""
+"""Below this many elements a stable sort by NumPy is fast enough."""
 
 
 class Sort(Primitive):
@@ -65,7 +65,7 @@ class Sort(Primitive):
         return [_along(x, order, dimension) for x in arrays]
 
     def jvp(self, primals, tangents, *, dimension, is_stable, num_keys):
-        """Tangents go where their elements go: positions are sorted along."""
+        """Tangents move with their elements: positions are sorted too."""
         shape = typeof(primals[0]).shape
         positions = broadcasted_iota(np.uint32, shape, dimension)
         *outs, order = self.bind(*primals, positions, dimension=dimension, is_stable=is_stable,
@@ -87,10 +87,10 @@ class Sort(Primitive):
 
 
 class Selection(Primitive):
-    """The first few elements along a dimension in the total order, and their positions.
+    """The first elements along a dimension in the total order, and their positions.
 
-    A subclass says in ``choice`` along which dimension, how many, and whether greatest first;
-    ``along`` is its parameter for the dimension.
+    A subclass defines ``choice``: the dimension, the number of elements, and whether the greatest
+    come first; ``along`` is its parameter for the dimension.
     """
 
     kind = Kind.STATEMENT
@@ -191,8 +191,8 @@ class ApproxTopK(Selection):
 def _candidates(size: int, rank: int, k: int, recall: float) -> int:
     """How many candidates are kept for a later selection, by the rule of JAX's accelerators.
 
-    The dimension is folded into halves, by whole tiles, as often as leaves the expected share
-    ``recall`` of the ``k`` best elements unshadowed by one another.
+    The dimension is folded in half, by whole tiles, as long as the expected share of the ``k`` best
+    elements that do not coincide is at least ``recall``.
     """
     tile = 1024 if rank == 1 else 128
     tiles = -(-size // tile)
@@ -213,18 +213,19 @@ sort_p, top_k_p = Sort(), TopK()
 
 
 def sorted_values(x: np.ndarray, axis: int) -> np.ndarray:
-    """A sorted array; what compares equal but differs in its bits keeps its order."""
+    """A sorted array; elements that compare equal but differ in bits keep their order."""
     kind = letter(x.dtype)
     wide = _integers(x) if kind in "iu" else x.astype(accumulator(x.dtype), copy=False)
     if kind == "c":
         return _along(x, stable_order(_keys(x), axis), axis)
-    # Only zeros of two signs tell a stable sort from the faster one; small arrays need no question.
+    # A stable sort differs from the faster one only for zeros of both signs; small arrays skip the
+    # test.
     stable = kind == "f" and (x.size < _SMALL or np.any((wide == 0) & np.signbit(wide)))
     return np.sort(wide, axis, kind="stable" if stable else None).astype(x.dtype, copy=False)
 
 
 def stable_order(keys: list[np.ndarray], axis: int) -> np.ndarray:
-    """The positions that sort keys along an axis, the first key being the most important.
+    """The positions that sort keys along an axis; the first key is the most important.
 
     A single key of up to 32 bits is sorted together with its position as one integer, which is
     several times faster than an indirect sort.
@@ -256,7 +257,7 @@ def _along(x: np.ndarray, order: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _integers(x: np.ndarray) -> np.ndarray:
-    """Integers of less than a byte as whole bytes, bools too; anything else as it is."""
+    """Booleans and integers narrower than a byte as bytes; others unchanged."""
     return x.astype(np.int8) if letter(x.dtype) in "biu" and x.dtype.name not in _PLAIN else x
 
 
@@ -264,7 +265,7 @@ _PLAIN = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
 
 def _keys(x: np.ndarray) -> list[np.ndarray]:
-    """Arrays that NumPy orders as ``x`` is to be ordered."""
+    """Arrays whose NumPy order is the required order of ``x``."""
     kind = letter(x.dtype)
     if kind == "c":
         return [x.real, x.imag]
@@ -272,7 +273,7 @@ def _keys(x: np.ndarray) -> list[np.ndarray]:
 
 
 def _order_key(x: np.ndarray) -> np.ndarray:
-    """Integers ordered as the numbers are: one for both zeros, one for all NaNs, the greatest."""
+    """Integers in the order of numbers: equal for both zeros, and the greatest for all NaNs."""
     if letter(x.dtype) != "f":
         return x
     return total_order_key(np.where(np.isnan(x), np.nan, x + 0).astype(x.dtype, copy=False))
@@ -297,9 +298,9 @@ def _take(x, order, axis: int):
 def sort(operand, dimension=-1, is_stable=True, num_keys=1):
     """Sort along ``dimension``, ascending; several operands are sorted together.
 
-    Of a sequence of operands, the first ``num_keys`` are the keys, most important first; all have
-    one shape, and a tuple comes back. NaN comes last. ``is_stable`` asks for equal elements to keep
-    their order, which they do in any case.
+    In a sequence of operands, the first ``num_keys`` are the keys, most important first; all have
+    one shape, and the result is a tuple. NaN comes last. The sort is stable, whatever
+    ``is_stable``.
 
     >>> lax.sort(jnp.array([3, 1, 2]))
     Array([1, 2, 3], dtype=int32)
@@ -320,7 +321,7 @@ def sort(operand, dimension=-1, is_stable=True, num_keys=1):
 
 
 def sort_key_val(keys, values, dimension=-1, is_stable=True):
-    """Sort ``keys`` along ``dimension`` and ``values`` along with them.
+    """Sort ``keys`` along ``dimension``, and ``values`` in the same order.
 
     >>> lax.sort_key_val(jnp.array([3, 1]), jnp.array([10., 20.]))
     (Array([1, 3], dtype=int32), Array([20., 10.], dtype=float32))
@@ -331,7 +332,7 @@ def sort_key_val(keys, values, dimension=-1, is_stable=True):
 def top_k(operand, k, *, axis=-1, is_stable=True):
     """The ``k`` greatest elements along ``axis``, greatest first, and their positions.
 
-    Of equal elements the first come first. NaN counts as greater than all numbers.
+    Equal elements keep their order. NaN is greater than all numbers.
 
     >>> lax.top_k(jnp.array([3., 5., 4.]), 2)
     [Array([5., 4.], dtype=float32), Array([1, 2], dtype=int32)]
@@ -344,9 +345,9 @@ def approx_max_k(operand, k, reduction_dimension=-1, recall_target=0.95,
                  reduction_input_size_override=-1, aggregate_to_topk=True):
     """The ``k`` greatest elements along a dimension, greatest first, and their positions.
 
-    JAX gives an approximation on some accelerators, which finds the share ``recall_target`` of
-    them; here all are found. With ``aggregate_to_topk=False`` more candidates than ``k`` come back,
-    for a selection among those of several devices.
+    On some accelerators JAX returns an approximation, with the share ``recall_target`` of them;
+    here the result is exact. With ``aggregate_to_topk=False`` more candidates than ``k`` are
+    returned, for a selection across several devices.
 
     >>> lax.approx_max_k(jnp.array([3., 5., 4.]), 2)
     [Array([5., 4.], dtype=float32), Array([1, 2], dtype=int32)]

@@ -35,7 +35,7 @@ class Special(Elementwise):
         out = by_own_loop(self.name, *operands) if self.own_loop else None
         if out is not None:
             return out
-        import scipy.special  # late: it takes longer to import than all of tanx
+        import scipy.special  # late: slower to import than all of tanx
         compute = getattr(scipy.special, self.scipy_name)
         out = np.asarray(compute(*map(widened, operands)))
         return out.astype(operands[0].dtype, copy=False)
@@ -45,7 +45,7 @@ class Special(Elementwise):
 
 
 def _bell(x):
-    """e^(-x²), which is 0 far away, and so are its derivatives, at infinity too."""
+    """e^(-x²), whose value and derivatives are 0 for large x, also at infinity."""
     return exp(neg(square(clamp(like(x, -28), x, like(x, 28)))))
 
 
@@ -119,7 +119,7 @@ def _no_order(t, out, m, x):
 
 
 class Polygamma(Special):
-    """The derivative of some whole order of digamma; order 0 is digamma itself."""
+    """The derivative of an integer order of digamma; order 0 is digamma itself."""
 
     name = "polygamma"
     jvp = partials(_no_order, lambda t, out, m, x: mul(t, polygamma(add(m, like(m, 1)), x)))
@@ -216,7 +216,7 @@ def digamma(x):
 
 
 def polygamma(m, x):
-    """The derivative of order ``m`` of :func:`digamma`; ``m`` holds whole numbers.
+    """The derivative of order ``m`` of :func:`digamma`; ``m`` holds integers.
 
     >>> lax.polygamma(1.0, 1.0)  # π² / 6
     Array(1.644934, dtype=float32, weak_type=True)

@@ -31,7 +31,7 @@ __all__ = ["AccuracyMode", "Tolerance", "acos", "acos_p", "acosh", "acosh_p", "a
 
 @parameter
 class AccuracyMode(enum.Enum):
-    """The values of ``accuracy``. tanx computes each function in one way, which meets both."""
+    """The values of ``accuracy``. tanx has one implementation, which meets both."""
 
     HIGHEST = 1
     DEFAULT = 2
@@ -39,7 +39,7 @@ class AccuracyMode(enum.Enum):
 
 @parameter
 class Tolerance(NamedTuple):
-    """An accuracy asked for in numbers: absolute, relative, and in units of the last place."""
+    """A requested accuracy: absolute, relative, and in units in the last place."""
 
     atol: float = 0.0
     rtol: float = 0.0
@@ -79,9 +79,9 @@ class Expm1(Accurate):
 
 
 def _complex_expm1(x: np.ndarray) -> np.ndarray:
-    """exp(x) - 1 of complex numbers; that of NumPy overflows before its parts do."""
+    """exp(x) - 1 of complex numbers; NumPy's version overflows before its parts do."""
     out = np.asarray(np.expm1(x))
-    great = x.real > np.log(np.finfo(x.real.dtype).max) - 1  # there, adding 1 changes nothing
+    great = x.real > np.log(np.finfo(x.real.dtype).max) - 1  # there, subtracting 1 has no effect
     out[great] = np.exp(x)[great]
     out.imag = np.where(x.imag == 0, x.imag, out.imag)
     return out
@@ -114,7 +114,7 @@ class Log1p(Accurate):
 
 
 def _complex_log1p(x: np.ndarray) -> np.ndarray:
-    """log(1 + x) of complex numbers; that of NumPy is inexact near 0."""
+    """log(1 + x) of complex numbers; NumPy's version is inexact near 0."""
     a, b, one = x.real, x.imag, x.real.dtype.type(1)
     near = np.log1p(a * (one + one + a) + b * b) / (one + one)
     far = np.log(np.hypot(one + a, b))
@@ -261,9 +261,9 @@ class Asinh(Elementwise):
 
 
 def _asinh_slope(x):
-    """1 / sqrt(x² + 1), with x scaled so that its square overflows nowhere.
+    """1 / sqrt(x² + 1), with x scaled so that its square does not overflow.
 
-    The scale depends on x by steps of no importance, so no derivative goes through it.
+    The scale is piecewise constant in x, so it has no derivative.
     """
     if typeof(x).dtype.kind != "c":
         shrink = _shrink(abs(x))
@@ -272,7 +272,7 @@ def _asinh_slope(x):
     size = max(abs(a), abs(b))
     shrink = _shrink(size)
     a, b = mul(a, shrink), mul(b, shrink)
-    # Where x is scaled at all, 1 is too small to matter beside its square.
+    # If x is scaled, 1 is negligible against its square.
     root = rsqrt(complex(add(square(a), one_minus_square(b)), mul(like(a, 2), mul(a, b))))
     infinite = eq(size, like(size, np.inf))
     none = full_like(x, 0)
@@ -280,7 +280,7 @@ def _asinh_slope(x):
 
 
 def _shrink(size):
-    """The factor for numbers of this size before they are squared: 1 for all but huge ones."""
+    """The scale for numbers of this size before squaring: 1 for all but huge ones."""
     limit = 2.0 ** ((ml_dtypes.finfo(real_dtype(typeof(size).dtype)).maxexp - 4) // 2)
     scaled = mul(size, like(size, 1 / limit))
     return integer_pow(stop_gradient(clamp(like(size, 1), scaled, like(size, 16 * limit))), -1)
@@ -321,8 +321,8 @@ asinh_p, acosh_p, atanh_p = Asinh(), Acosh(), Atanh()
 def exp(x, *, accuracy=None):
     """The exponential, e to the power of ``x``.
 
-    ``accuracy`` (an :class:`AccuracyMode` or a :class:`Tolerance`), here and below, is kept in
-    jaxprs and changes nothing else.
+    ``accuracy`` (an :class:`AccuracyMode` or a :class:`Tolerance`), here and below, appears in
+    jaxprs and has no other effect.
 
     >>> lax.exp(1.0)
     Array(2.7182817, dtype=float32, weak_type=True)

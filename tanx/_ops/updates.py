@@ -1,4 +1,4 @@
-"""Updates of matrices by products, and the polar factors; written as in ``linalg.py``."""
+"""Updates of matrices by products, and polar factors; written as in ``linalg.py``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SymmetricProduct(Factorization):
         return c.update(weak_type=False)
 
     def routine(self, a, alpha: float, beta: float) -> Routine:
-        """By columns ``a`` is transposed, and so is the result."""
+        """In column-major order ``a`` is transposed, and so is the result."""
         *lead, n, k = a.shape
         return Routine(
             f"{prefix(a.dtype)}gemm", prod(lead),
@@ -63,7 +63,7 @@ class CholeskyUpdate(Factorization):
     """The upper factor of ``r.T @ r + outer(w, w)``: that of ``r`` with ``w`` as one more row."""
 
     name = "cholesky_update"
-    jvp = never("cholesky has one")
+    jvp = never("differentiate cholesky instead")
 
     def infer(self, r, w):
         *lead, n, _ = square_type("cholesky_update", r).shape
@@ -105,7 +105,7 @@ def symmetric_product(a_matrix, c_matrix, *, alpha: float = 1.0, beta: float = 0
                       symmetrize_output: bool = False):
     """``alpha * a @ a.T + beta * c``, for a symmetric ``c``.
 
-    ``symmetrize_output`` takes what is above the diagonal from below it.
+    ``symmetrize_output`` copies the lower triangle to the upper one.
 
     >>> lax.linalg.symmetric_product(jnp.array([[1., 2.]]), jnp.array([[3.]]), beta=2.0)
     Array([[11.]], dtype=float32)
@@ -128,8 +128,8 @@ def qdwh(x, *, is_hermitian: bool = False, max_iterations: int | None = None,
     """The polar factors of ``x = u @ h``: an orthogonal and a positive semidefinite matrix.
 
     They come from singular values, without iterations: ``is_hermitian``, ``max_iterations`` and
-    ``eps`` make no difference. Two more results are how many iterations there were, 0, and whether
-    they converged. ``x`` has no fewer rows than columns.
+    ``eps`` have no effect. Two more results are the number of iterations, 0, and whether they
+    converged. ``x`` has at least as many rows as columns.
 
     >>> u, h, _, _ = lax.linalg.qdwh(jnp.array([[-2.]]))
     >>> h
@@ -138,8 +138,8 @@ def qdwh(x, *, is_hermitian: bool = False, max_iterations: int | None = None,
     *_, m, n = matrix_type("qdwh", typeof(x)).shape
     if m < n or dynamic_shape is not None:
         raise NotImplementedError(explain(
-            "tanx.lax.linalg.qdwh", "takes matrices of at least as many rows as columns, all of "
-            "which count.", f"operand: {typeof(x)}", f"dynamic_shape: {dynamic_shape}"))
+            "tanx.lax.linalg.qdwh", "takes whole matrices with at least as many rows as columns.",
+            f"operand: {typeof(x)}", f"dynamic_shape: {dynamic_shape}"))
     u, s, vt = svd(x, full_matrices=False)
     v = adjoint(vt)
     return (matrix_product(u, vt), matrix_product(times_columns(v, s), vt), full((), 0, np.int32),

@@ -1,7 +1,7 @@
 """Windows: reductions of the elements under a window that moves over an array.
 
-The parameters that say where windows lie are those of :class:`Window`, named as in JAX. Elements of
-padding, and those between elements that are spread apart, belong to no window.
+The geometry of windows is described by :class:`Window`, with JAX's parameter names. Padding, and
+places between dilated elements, do not take part in reductions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["reduce_window", "reduce_window_max_p", "reduce_window_min_p", "reduc
 class WindowReduction(Primitive):
     """The reduction of each window by a known function.
 
-    A subclass states ``name``, ``accepts``, ``combine`` (one of the loops' reducers), ``ufunc``
+    A subclass defines ``name``, ``accepts``, ``combine`` (one of the loops' reducers), ``ufunc``
     (its NumPy name) and its derivative. Narrow floats are summed in float32.
     """
 
@@ -101,7 +101,7 @@ class ReduceWindowSum(WindowReduction):
     jvp = linear
 
     def transpose(self, ct, x, **params):
-        """Each element gets the sum over a window, of the cotangents that stand strides apart."""
+        """Each element gets a window sum of cotangents, which are strides apart."""
         window, config = Window(**params), []
         for n, m, size, stride, (low, _), base, step in zip(x.shape, typeof(ct).shape, *window):
             before = dilated(size, step) - 1 - low
@@ -113,13 +113,13 @@ class ReduceWindowSum(WindowReduction):
 
 
 class WindowExtremum(WindowReduction):
-    """The common part of the greatest and the least element of each window."""
+    """Base of the greatest and the least element of each window."""
 
     transpose = never("an extremum is not linear")
     select: Primitive
 
     def jvp(self, primals, tangents, **params):
-        """The tangent is that of the first of the elements that are extreme."""
+        """The tangent is that of the first extreme element."""
         (x,), (dx,) = primals, tangents
         return self.bind(x, **params), select_and_gather_add(
             dx, x, self.select, Window(**params))
@@ -144,7 +144,7 @@ class ReduceWindowMin(WindowExtremum):
 
 
 class ReduceWindow(Primitive):
-    """Combines the elements of each window, from initial values on, by a function of the user's.
+    """Combines the elements of each window and initial values by the user's function.
 
     The function is associative. Several operands are combined together.
     """
@@ -161,10 +161,10 @@ class ReduceWindow(Primitive):
         if any(x.shape != operands[0].shape for x in operands) or any(v.shape for v in inits):
             raise TypeError(explain(
                 "tanx.lax.reduce_window",
-                "operands have equal shapes and initial values are scalars.", *facts))
+                "operands must have equal shapes, initial values be scalars.", *facts))
         if any(x.dtype != init.dtype for x, init in zip(operands, inits)):
             raise TypeError(explain(
-                "tanx.lax.reduce_window", "initial values have the dtypes of their operands.",
+                "tanx.lax.reduce_window", "initial values must have their operands' dtypes.",
                 *facts))
         window = Window(**params)
         window.check("reduce_window", operands[0])
@@ -240,13 +240,13 @@ def reduce_window(operand, init_value, computation, window_dimensions, window_st
                   padding="VALID", base_dilation=None, window_dilation=None):
     """Combine the elements under each position of a window that moves over an array.
 
-    ``operand`` is an array or a tree of arrays of one shape, ``init_value`` a like tree of scalars,
-    and ``computation`` an associative function of two such trees of scalars. The window covers
-    ``window_dimensions`` elements, ``window_dilation`` apart, and moves by ``window_strides``.
-    ``padding`` is ``"VALID"``, ``"SAME"``, ``"SAME_LOWER"`` or pairs of places before and after;
-    ``base_dilation`` spreads the elements of the operand apart. Sums, maxima and minima, by
-    ``lax.add``, ``lax.max`` and ``lax.min`` from the values they ignore, are the quickest, and
-    can be differentiated again and again.
+    ``operand`` is an array or a tree of arrays of one shape, ``init_value`` a tree of scalars of
+    the same structure, and ``computation`` an associative function of two such trees of scalars.
+    The window covers ``window_dimensions`` elements, ``window_dilation`` apart, and moves by
+    ``window_strides``. ``padding`` is ``"VALID"``, ``"SAME"``, ``"SAME_LOWER"`` or pairs of places
+    before and after; ``base_dilation`` is the distance of the operand's elements. Sums, maxima and
+    minima, by ``lax.add``, ``lax.max`` and ``lax.min`` from their neutral elements, are the
+    fastest, and have derivatives of any order.
 
     >>> lax.reduce_window(jnp.array([3, 1, 4, 1, 5]), 0, lax.add, (3,))
     Array([ 8,  6, 10], dtype=int32)
@@ -280,7 +280,7 @@ _NAMED: dict[str | None, WindowReduction] = {
 
 def _window_over(x: ShapedArray, dimensions, strides, padding, base_dilation,
                  window_dilation) -> Window:
-    """The window of a call, defaults filled in."""
+    """The window of a call, with defaults."""
     def integers(values):
         return (1,) * len(x.shape) if values is None else tuple(map(operator.index, values))
     dimensions, strides = integers(dimensions), integers(strides)

@@ -1,4 +1,4 @@
-"""Where windows over an array are, and how large ones are combined from smaller ones."""
+"""The geometry of windows over an array, and large windows combined from smaller ones."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .operands import like
 from .slicing import pad, pad_p, slice
 
 FEW = 8
-"""Elements of a window along one axis up to which it is not made of windows over its parts."""
+"""Windows of up to this many elements along an axis are not combined from smaller windows."""
 
 
 class Window(NamedTuple):
-    """Where windows are in an array; each field has an entry for each dimension.
+    """The windows in an array; each field has an entry for each dimension.
 
-    The array's elements stand ``base_dilation`` apart, those of a window ``window_dilation``, and
-    windows ``window_strides``; ``padding`` are places before and after the array.
+    The array's elements are ``base_dilation`` apart, those of a window ``window_dilation``, and
+    windows ``window_strides``; ``padding`` holds the places before and after the array.
     """
 
     window_dimensions: tuple[int, ...]
@@ -35,7 +35,7 @@ class Window(NamedTuple):
 
     @classmethod
     def undilated(cls, window_dimensions, window_strides, padding) -> Window:
-        """Windows in an array, the elements of both side by side."""
+        """Windows without dilation."""
         ones = (1,) * len(window_dimensions)
         return cls(window_dimensions, window_strides, padding, ones, ones)
 
@@ -46,18 +46,18 @@ class Window(NamedTuple):
             for n, size, stride, (low, high), base, step in zip(shape, *self, strict=True))
 
     def check(self, function: str, x: ShapedArray) -> None:
-        """Refuse windows that do not go with an operand."""
+        """Raise if windows do not match an operand."""
         facts = [f"operand: {x}", *(f"{name}: {value}" for name, value in self._asdict().items())]
         if any(len(field) != x.ndim for field in self):
             raise TypeError(explain(
-                f"tanx.lax.{function}", "a window has an entry for each dimension of the operand.",
+                f"tanx.lax.{function}", "a window needs an entry for each operand dimension.",
                 *facts))
         if any(n < 1 for field in (*self[:2], *self[3:]) for n in field):
             raise TypeError(explain(
-                f"tanx.lax.{function}", "sizes, strides and dilations are positive.", *facts))
+                f"tanx.lax.{function}", "sizes, strides and dilations must be positive.", *facts))
 
     def batched(self, dim: int) -> Window:
-        """The windows in each part of an array with another dimension."""
+        """The same windows in an array with a batch dimension at ``dim``."""
         def inserted(field, value):
             return (*field[:dim], value, *field[dim:])
         return Window(*(inserted(field, (0, 0) if name == "padding" else 1)
@@ -93,7 +93,7 @@ class Window(NamedTuple):
 
 
 def dilated(size: int, step: int) -> int:
-    """The places that elements take up which stand ``step`` apart."""
+    """The extent of ``size`` elements that are ``step`` apart."""
     return (size - 1) * step + 1 if size else 0
 
 
@@ -106,8 +106,8 @@ def slide(x, size: int, stride: int, step: int, count: int, take: Callable, comb
           start: int = 0):
     """Combine ``size`` elements, ``step`` apart, of each of ``count`` windows along one axis.
 
-    ``take(x, start, count, stride)`` are elements of ``x``. A big window is made of windows over
-    parts of it, which others share: the work grows with the logarithm of the size.
+    ``take(x, start, count, stride)`` returns elements of ``x``. A large window is combined from
+    windows over parts of it, which others share: the work grows with the logarithm of the size.
     """
     if size <= FEW or not can_slide(size, stride, step):
         return fold_left(combine, [take(x, start + k * step, count, stride) for k in range(size)])
@@ -127,7 +127,7 @@ def traced_views(x, window: Window) -> Iterator:
     shape = window.shape(typeof(x).shape)
     spread = pad(x, like(x, 0), window.padding_config)
     for offset in np.ndindex(window.window_dimensions):
-        if 0 in shape:  # no window fits, and its places may lie behind the array's end
+        if 0 in shape:  # no window fits, and its places may be past the array's end
             yield broadcast_in_dim(like(x, 0), shape, ())
             continue
         starts = [k * step for k, step in zip(offset, window.window_dilation)]

@@ -466,7 +466,7 @@ tanx.lax.scan: the body must return a carry of the structure that it takes.
 
 def test_a_body_that_gives_no_pair():
     assert error(TypeError, lax.scan, lambda s, x: (s, x, [s]), 0.0, X) == """\
-tanx.lax.scan: the body must return a pair: the next carry, and what is stacked.
+tanx.lax.scan: the body must return a pair: the next carry, and a value to stack.
   <lambda> gave: (~float32[], float32[], [~float32[]])
   Hint: return carry, None to stack nothing."""
 

@@ -283,7 +283,7 @@ def test_an_axis_that_no_map_binds(name):
     (lambda x: lax.psum_scatter(x, ("i", "i")), NotImplementedError,
      "tanx.lax.psum_scatter: takes one named axis.\n"
      "  axis_name: ('i', 'i')\n"
-     "  Hint: make one axis of them, by one vmap over the reshaped array."),
+     "  Hint: merge them: use one vmap over the reshaped array."),
 ])
 def test_mistakes(use, error, text):
     with pytest.raises(error) as caught:

@@ -102,8 +102,8 @@ tanx.lax.select_n: cases must have the same shape and dtype.
   case 0: float32[3]
   case 1: float32[2]
   Hint: tanx.numpy.where broadcasts and promotes."""
-    assert "must be a scalar or shaped as" in message(TypeError, lax.select_n, b[:2], x, x)
-    assert "two cases at most" in message(TypeError, lax.select_n, b, x, x, x)
+    assert "must be a scalar or shaped like" in message(TypeError, lax.select_n, b[:2], x, x)
+    assert "at most two cases" in message(TypeError, lax.select_n, b, x, x, x)
     assert "booleans or integers" in message(TypeError, lax.select_n, x, x, x)
     assert message(ValueError, lax.select_n, b) == """\
 tanx.lax.select_n: needs at least one case.

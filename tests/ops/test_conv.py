@@ -189,7 +189,7 @@ tanx.lax.conv: window_strides must be above zero.
   rhs: float32[6,4,3,3]
   window_strides: (0, 1)"""),
     (ValueError, lambda: lax.conv(X, W[:, :3], (1, 1), "SAME"), """\
-tanx.lax.conv: the kernel must have as many input features as a group of the \
+tanx.lax.conv: the kernel must have the input features of a group of the \
 operand.
   lhs: float32[2,4,8,9]
   rhs: float32[6,3,3,3]
@@ -206,12 +206,12 @@ tanx.lax.conv: padding must be 'VALID', 'SAME' or 'SAME_LOWER'.
 tanx.lax.conv_general_dilated: padding must be given in numbers if lhs_dilation is not 1.
   padding: 'SAME'
   lhs_dilation: (2, 2)
-  Hint: tanx.lax.conv_transpose knows what to add."""),
+  Hint: tanx.lax.conv_transpose computes the padding."""),
     (TypeError, lambda: lax.conv_dimension_numbers(X.shape, W.shape, ("NCHW", "OIHW", "NCHX")), """\
 tanx.lax.conv_dimension_numbers: the three strings must have the same letters for space.
   dimension_numbers: ('NCHW', 'OIHW', 'NCHX')"""),
     (TypeError, lambda: lax.conv(X, W, (1, 1), "SAME", preferred_element_type=np.int32), """\
-tanx.lax.conv: cannot give a result of that kind.
+tanx.lax.conv: cannot have a result of that kind.
   lhs: float32[2,4,8,9]
   rhs: float32[6,4,3,3]
   preferred_element_type: int32"""),

@@ -121,7 +121,7 @@ def test_messages_of_bitcasts():
 tanx.lax.bitcast_convert_type: booleans and complex numbers have no bits to cast.
   operand:   bool[3]
   new_dtype: uint8
-  Hint: x.view(dtype) knows how to split them."""
+  Hint: x.view(dtype) splits them."""
     with pytest.raises(ValueError) as info:
         lax.bitcast_convert_type(np.ones(3, np.int16), np.int32)
     assert str(info.value) == """\

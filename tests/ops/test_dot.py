@@ -165,10 +165,10 @@ tanx.lax.dot_general: contracted dimensions must have the same sizes on both sid
     assert message(TypeError, lax.dot_general, x, y, (((1,), (0,)), ((1,), (0,)))).startswith(
         "tanx.lax.dot_general: a dimension of lhs can be contracted or a batch only once.\n")
     assert message(ValueError, lax.dot, x, x) == """\
-tanx.lax.dot: multiplies vectors and matrices whose inner sizes agree.
+tanx.lax.dot: takes vectors and matrices whose inner sizes agree.
   lhs: float32[2,3]
   rhs: float32[2,3]
-  Hint: dimension_numbers says which dimensions to sum."""
+  Hint: dimension_numbers selects dimensions to sum."""
     assert message(ValueError, lax.batch_matmul, x, y[0]) == """\
 tanx.lax.batch_matmul: operands must have the same rank, of 2 or more.
   lhs: float32[2,3]

@@ -165,7 +165,7 @@ tanx.lax.broadcast_in_dim: operand dimensions must be 1 or equal the distinct on
 tanx.lax.broadcast_in_dim: sizes must not be negative.
   shape: (-1, 3)"""),
     (ValueError, lambda x: lax.broadcast_like(x, 1.0), """\
-tanx.lax.broadcast_like: the array does not broadcast to the shape asked for.
+tanx.lax.broadcast_like: the array does not broadcast to the requested shape.
   arr:      float32[2,3]
   like_arr: ~float32[]"""),
     (ValueError, lambda x: lax.broadcast_shapes((2, 3), (2,)), """\

@@ -47,7 +47,7 @@ def test_tokens_hold_nothing_and_other_arrays_are_none():
     with pytest.raises(TypeError) as caught:
         lax.after_all(np.zeros(3, np.float32))
     assert str(caught.value) == """\
-tanx.lax.after_all: its operands are tokens.
+tanx.lax.after_all: operands must be tokens.
   operand: float32[3]
   Hint: tanx.lax.create_token makes one."""
 

@@ -55,7 +55,7 @@ def test_blocks_are_scaled():
 def test_errors():
     x, y = numbers(5, 4), numbers(3, 4, 2)
     assert message(TypeError, lax.ragged_dot, x, y, np.array([2, 3], np.int32)) == """\
-tanx.lax.ragged_dot: the group dimension of rhs must have a place for each group.
+tanx.lax.ragged_dot: the group dimension of rhs must have an entry for each group.
   lhs: float32[5,4]
   rhs: float32[3,4,2]
   group_sizes: int32[2]

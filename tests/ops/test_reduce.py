@@ -200,10 +200,10 @@ tanx.lax.argmax: does not take complex64 operands.
   operand: complex64[2,3]
   takes:   bool, signed integer, unsigned integer, floating point"""
     assert message(TypeError, lax.reduce, x, 0, lax.sub, (0,)) == """\
-tanx.lax.reduce: initial values have the dtypes of their operands.
+tanx.lax.reduce: initial values must have their operands' dtypes.
   operand 0: float32[2,3], initial value: ~int32[]"""
     assert message(ValueError, lax.reduce, x, np.zeros(3, F32), lax.sub, (0,)) == """\
-tanx.lax.reduce: operands have equal shapes and initial values are scalars.
+tanx.lax.reduce: operands must have equal shapes, initial values be scalars.
   operand 0: float32[2,3], initial value: float32[3]"""
     assert message(TypeError, lax.reduce, x, 0.0, lax.gt, (0,)) == """\
 tanx.lax.reduce: the computation must return scalars like those it takes.

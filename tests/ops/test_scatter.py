@@ -171,9 +171,9 @@ def test_products_where_updates_may_meet():
         tanx.jvp(lambda u: lax.scatter_mul(floats(1, 2), index_array([[0]]), u, POINTS),
                  (floats(3),), (floats(1),))
     assert str(caught.value) == """\
-tanx.lax.scatter_mul: has a derivative with respect to its updates only where no two of them meet.
+tanx.lax.scatter_mul: has a derivative with respect to its updates only if no two of them overlap.
   updates: float32[1]
-  Hint: pass unique_indices=True if that is so."""
+  Hint: pass unique_indices=True if none do."""
 
 
 # -- jaxprs ----------------------------------------------------------------------------------------

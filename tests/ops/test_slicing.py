@@ -280,8 +280,8 @@ tanx.lax.pad: operands must have the same dtype.
   padding_value:  ~int32[]
   padding_config: ((0, 0, 0), (0, 0, 0))"""),
     (ValueError, lambda x: lax.pad(x, 0.0, [(0, 0, 0), (0, 0, -1)]), """\
-tanx.lax.pad: padding_config must hold (before, after, between) for each dimension, between not \
-being negative.
+tanx.lax.pad: padding_config must hold (before, after, between) for each dimension, with between \
+>= 0.
   operand:        float32[4,6]
   padding_value:  ~float32[]
   padding_config: ((0, 0, 0), (0, 0, -1))"""),

@@ -153,7 +153,7 @@ def test_shapes_without_arrays():
 
 @pytest.mark.parametrize("error, call, text", [
     (TypeError, lambda x: lax.reduce_window(x, 0, lax.add, (2, 2)), """\
-tanx.lax.reduce_window: a window has an entry for each dimension of the operand.
+tanx.lax.reduce_window: a window needs an entry for each operand dimension.
   operand: float32[3]
   window_dimensions: (2, 2)
   window_strides: (1,)
@@ -161,7 +161,7 @@ tanx.lax.reduce_window: a window has an entry for each dimension of the operand.
   base_dilation: (1,)
   window_dilation: (1,)"""),
     (TypeError, lambda x: lax.reduce_window(x, 0, lax.add, (2,), (0,)), """\
-tanx.lax.reduce_window: sizes, strides and dilations are positive.
+tanx.lax.reduce_window: sizes, strides and dilations must be positive.
   operand: float32[3]
   window_dimensions: (2,)
   window_strides: (0,)
@@ -175,7 +175,7 @@ tanx.lax.padtype_to_pads: padding must be 'VALID', 'SAME' or 'SAME_LOWER'.
 tanx.lax.reduce_window: does not sum bool operands.
   operand: bool[3]"""),
     (TypeError, lambda x: lax.reduce_window(x, np.int32(0), lambda a, b: a + b, (2,)), """\
-tanx.lax.reduce_window: initial values have the dtypes of their operands.
+tanx.lax.reduce_window: initial values must have their operands' dtypes.
   operand 0: float32[3], initial value: int32[]"""),
     (ValueError, lambda x: lax.reduce_window((), (), lax.add, (2,)), """\
 tanx.lax.reduce_window: needs at least one operand."""),

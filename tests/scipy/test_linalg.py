@@ -417,7 +417,7 @@ MISTAKES = [
     (lambda: linalg.sqrtm(SQUARE, blocksize=2), NotImplementedError, "blocks"),
     (lambda: linalg.funm(np.zeros((2, 3, 3)), jnp.exp), ValueError, "one matrix"),
     (lambda: linalg.rsf2csf(SQUARE, np.eye(2)), ValueError, "same size"),
-    (lambda: linalg.eigh_tridiagonal(VECTOR, VECTOR), TypeError, "one element less"),
+    (lambda: linalg.eigh_tridiagonal(VECTOR, VECTOR), TypeError, "one element fewer"),
     (lambda: linalg.eigh_tridiagonal(VECTOR, np.ones(2, "f")), TypeError, "both alike"),
     (lambda: linalg.eigh_tridiagonal(VECTOR, np.ones(2), select="v"), NotImplementedError, "'v'"),
     (lambda: linalg.eigh_tridiagonal(VECTOR, np.ones(2), select="i"), ValueError, "select_range"),
