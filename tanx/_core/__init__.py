@@ -1,4 +1,4 @@
 """The core: types, primitives, traces, jaxprs and arrays.
 
-Knows no primitive and no transformation.
+Does not depend on any particular primitive or transformation.
 """

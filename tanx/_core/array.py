@@ -1,9 +1,9 @@
 """``Array``: an immutable array. It is a type, a sharding and its buffers.
 
 ``buffer.py`` explains buffers, and why an array on the CPU keeps a NumPy array in their place. That
-array is never written to; rules of primitives may return views of it. What leaves for NumPy
-(``np.asarray(x)``, the buffer protocol) is a read-only view, and what comes in is copied unless the
-caller hands it over. Operators and methods come from :class:`~tanx._core.operators.Operators`.
+array is never written to; rules of primitives may return views of it. NumPy gets a read-only view
+(``np.asarray(x)``, the buffer protocol), and NumPy data is copied unless the caller gives up its
+ownership. Operators and methods come from :class:`~tanx._core.operators.Operators`.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ class _ArrayType(type):
 
 
 NOT_SHOWN = 2**20
-"""Bytes from which arrays print as their type, as in JAX; format shows elements of any array."""
+"""Arrays of this many bytes or more print as their type, as in JAX; format shows any array."""
 
 
 class Array(Operators, metaclass=_ArrayType):
     """An immutable n-dimensional array on a device. Made by functions such as ``jnp.array``."""
 
-    __module__ = "tanx"  # also where another window shows it first, as tanx.numpy.ndarray
-    # _device is a device or a sharding; None is the default device. _buffers is set where _data is
-    # None only, _origin for large arrays only: the user's lines that made them.
+    __module__ = "tanx"  # even if another window, as tanx.numpy.ndarray, is loaded first
+    # _device is a device or a sharding; None is the default device. _buffers is set only if _data
+    # is None, _origin only for large arrays: the user's lines that made them.
     __slots__ = ("_data", "aval", "_device", "_buffers", "_origin", "__weakref__")
     __array_priority__ = 100
 
@@ -101,7 +101,7 @@ class Array(Operators, metaclass=_ArrayType):
         return getattr(self, "_buffers", ())
 
     def _live(self) -> tuple[Buffer, ...]:
-        """As ``_held``; an error if the data is gone."""
+        """As ``_held``; raises if the data was deleted."""
         buffers = self._held
         if not buffers and self._data is None:
             raise RuntimeError(explain(
@@ -111,7 +111,7 @@ class Array(Operators, metaclass=_ArrayType):
         return buffers
 
     def _read(self) -> np.ndarray:
-        """The data from buffers: the host's own as it is, otherwise a copy."""
+        """The data from buffers: a view of host memory, otherwise a copy."""
         buffers = self.block_until_ready()._held
         if not buffers:  # the array has the NumPy array now
             return self._value
@@ -135,7 +135,7 @@ class Array(Operators, metaclass=_ArrayType):
             buffers) else self._shared(aval, device)  # another thread has waited for it
 
     def _row_major(self) -> np.ndarray:
-        """The data in row-major order, also from now on: eager layouts make views."""
+        """The data in row-major order, which the array then keeps: eager layouts make views."""
         data = self._value
         if not data.flags.c_contiguous:
             data = np.ascontiguousarray(data)
@@ -175,7 +175,7 @@ class Array(Operators, metaclass=_ArrayType):
 
     def copy_to_host_async(self) -> None:
         """Start copying the data to the host; on the CPU it is there already."""
-        self.is_ready()  # raises where the data is gone
+        self.is_ready()  # raises if the data was deleted
 
     def __await__(self):
         """Wait without blocking other coroutines; returns the array itself."""
@@ -333,7 +333,7 @@ def _keys_as_text(data: np.ndarray, aval: ShapedArray) -> str:
 
 
 def _from_pickle(data: np.ndarray, weak_type: bool, dtype=None) -> Array:
-    if dtype is None:  # 64 bits are for where they are enabled
+    if dtype is None:  # 64 bits only if enabled
         dtype = canonicalize_dtype(data.dtype)
         data = data.astype(dtype, copy=False)
     return Array(data.copy(), weak_type, ShapedArray(data.shape, dtype, weak_type))

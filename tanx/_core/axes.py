@@ -1,4 +1,4 @@
-"""Named axes: those of the maps around the code that is running."""
+"""Named axes of the maps around the running code."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _stored(aval):
 
 
 def _type_of_literal(value) -> AbstractValue:
-    """The type of the data itself: 64 bits are 64 bits, whether or not they are enabled."""
+    """The type of the data itself: 64-bit types stay, whether or not they are enabled."""
     if isinstance(value, np.ndarray | np.generic):
         return ShapedArray(value.shape, value.dtype)
     return typeof(value)
@@ -102,7 +102,7 @@ def _infer_again(eqn: JaxprEqn) -> None:
     """Compare an equation with what its primitive infers."""
     scope = axis_sizes()
     if any(isinstance(e, NamedAxisEffect) and e.name not in scope for e in eqn.effects):
-        return  # the map that binds the axis is not in scope, so that nothing can be inferred
+        return  # the map that binds the axis is not in scope, so types cannot be inferred
     types = [atom.aval for atom in eqn.invars]
     try:
         inferred = explicit.infer(eqn.primitive, types, eqn.params)

@@ -1,4 +1,4 @@
-"""Arrays that only the garbage collector can free: what ``array_garbage_collection_guard`` finds.
+"""Arrays that only the garbage collector can free, found by ``array_garbage_collection_guard``.
 
 An array's memory is freed with its last reference, but an array in a reference cycle waits for the
 collector. Before a collection, the guard puts a weak reference on each array that it may free;
@@ -21,7 +21,7 @@ __all__ = ["watch_cycles"]
 
 
 def watch_cycles(array_class: type) -> None:
-    """Watch instances of a class from the moment on at which the option is set."""
+    """Watch instances of a class from when the option is set."""
 
     def start(guard: str | None) -> None:
         if guard in ("log", "fatal") and _collecting not in gc.callbacks:
@@ -38,7 +38,7 @@ _watched: dict[int, tuple[weakref.ref, str]] = {}  # by the id of the weak refer
 
 
 def _collecting(phase: str, info: dict[str, Any]) -> None:
-    """What the collector calls before and after its work."""
+    """Called by the collector before and after its work."""
     _watched.clear()
     if phase == "start" and array_garbage_collection_guard.value in ("log", "fatal"):
         for generation in range(info["generation"] + 1):

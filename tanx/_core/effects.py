@@ -23,7 +23,7 @@ class Effect:
 
 
 class _Plain(Effect):
-    """An effect without parts: one is as good as another of its class."""
+    """An effect without parts: all instances of a class are equal."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)

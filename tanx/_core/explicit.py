@@ -1,12 +1,11 @@
-"""Types that say how values are divided over the Explicit axes of a mesh, through operations.
+"""Shardings over the Explicit axes of a mesh as part of types, and their propagation.
+A rule ``infer`` ignores meshes. If an operand states a sharding, or a parameter requests one,
+:func:`infer` infers the types of the results without it, and calls the primitive's rule ``divided``
+for the entries of their partition specs: for each dimension None, the name of the axis that divides
+it, or a tuple of such names. A sharding that divides nothing is not stated.
 
-A rule ``infer`` knows nothing of meshes. If an operand states a sharding, or a parameter requests
-one, :func:`infer` infers the types of the results without, and asks the primitive's rule
-``divided`` for the entries of their partition specs: for each dimension None, the name of the axis
-that divides it, or a tuple of such names. A sharding that divides nothing is not stated.
-
-``Explicit.seen`` is False until a type states a sharding, so that programs without meshes pay for
-one test of a flag and nothing else.
+``Explicit.seen`` is False until a type states a sharding, so that programs without meshes only pay
+for the test of a flag.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def bare(aval):
 
 
 def divided_as(aval, mesh: AbstractMesh, entries: Iterable[Any]):
-    """The type with a sharding; equal ones are one object, by which compiled calls know them."""
+    """The type with a sharding; equal ones are one object, which compiled calls compare."""
     entries = tuple(entries)
     return _divided_as(bare(aval), mesh, entries) if any(map(names_of, entries)) else bare(aval)
 
@@ -72,7 +71,7 @@ def _divided_as(aval: ShapedArray, mesh: AbstractMesh, entries: tuple) -> Shaped
 
 
 def asked_for(primitive, params: dict[str, Any]) -> NamedSharding | None:
-    """The sharding that a use states for its result by a parameter."""
+    """The sharding that a use requests for its result by a parameter."""
     name = primitive.sharding_parameter
     return None if name is None else params.get(name)
 
@@ -132,7 +131,7 @@ def _mesh_of(primitive, types: Sequence[Any]) -> AbstractMesh:
 
 
 def _checked(primitive, types, out, mesh: AbstractMesh, entries: tuple):
-    """A type divided by entries; dimensions behind them are whole."""
+    """A type divided by entries; further dimensions are whole."""
     entries = (*entries, *[None] * (out.ndim - len(entries)))
     names = [name for entry in entries for name in names_of(entry)]
     if len(set(names)) < len(names):
@@ -157,7 +156,7 @@ def sharding_error(primitive, rule: str, types: Sequence[Any], *facts: str,
 
 
 def joined(primitive, types: Sequence[Any]) -> tuple:
-    """The entries of what is computed index by index; scalars divide nothing."""
+    """The entries of an elementwise result; scalars divide nothing."""
     ranked = [t for t in types if t.ndim]
     entries = []
     for of_dimension in zip(*(t.entries for t in ranked)):
@@ -170,7 +169,7 @@ def joined(primitive, types: Sequence[Any]) -> tuple:
 
 
 def like_operand(self, x, *others, **params) -> tuple:
-    """A rule ``divided``: each dimension as that of the first operand."""
+    """A rule ``divided``: each dimension is divided as in the first operand."""
     return x.entries
 
 
@@ -190,7 +189,7 @@ def whole(primitive, types: Sequence[Any], dimensions: Iterable[int], rule: str)
                                  hint="tanx.reshard makes it whole.")
 
 
-# --- Shardings that are asked for -----------------------------------------------------------------
+# --- Requested shardings --------------------------------------------------------------------------
 
 
 def requested(function: str, sharding, ndim: int) -> NamedSharding | None:
@@ -263,7 +262,7 @@ def sharding_for(aval, permutation: Sequence[int] | None, *operands) -> NamedSha
 
 
 def laid_out(aval, place):
-    """The type of an array that is laid out as a sharding says, or on a device."""
+    """The type of an array with a sharding, or on a device."""
     if not isinstance(place, NamedSharding) or not place.mesh.explicit_axes:
         return bare(aval)
     types = dict(zip(place.mesh.axis_names, place.mesh.axis_types))
@@ -303,7 +302,7 @@ _lanes = _Lanes()
 
 
 class dividing:
-    """A block in which values that are repeated for all lanes are divided as these are."""
+    """A block in which values that are repeated for all lanes are divided like the lanes."""
 
     __slots__ = ("divided", "outer")
 
@@ -364,7 +363,7 @@ def divided_lanes(function: str, values: Sequence[Any], dims: Sequence[int | Non
 
 
 def bare_jaxpr(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """An equivalent program with types that state no sharding, as compilers want it.
+    """An equivalent program with types that state no sharding, as compilers need it.
 
     With one device there is nothing to divide.
     """

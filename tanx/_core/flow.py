@@ -1,7 +1,7 @@
-"""Control flow: the loops and branches of equations, as compilers need to know them.
+"""Control flow: a common description of the loops and branches of equations.
 
-A primitive for loops or branches describes a use by its rule ``flow``, whatever its parameters are
-called, and by ``with_flow`` the parameters of a use with other bodies.
+A primitive for loops or branches describes a use by its rule ``flow``, independent of the names of
+its parameters; ``with_flow`` returns the parameters of a use with other bodies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ForLoop(NamedTuple):
 
 
 class WhileLoop(NamedTuple):
-    """Steps while a condition on the carries holds, which is tested before each.
+    """Steps while a condition on the carries holds, tested before each step.
 
     Operands are constants of the condition, constants of the body, and carries.
     """

@@ -1,9 +1,9 @@
 """Guards: the Python state that a trace has read, and whether it is unchanged.
 
 A trace depends on more than its arguments: on attributes of static objects, on globals and closure
-variables. ``reads.py`` finds out which of them were read, and turns them into guards. Each call
+variables. ``reads.py`` records which of them were read, and turns them into guards. Each call
 checks whether they hold: native code by identity and by the versions of dicts and classes
-(``_runtime/call_guards.py``), and :meth:`Guards.hold` by value, where these differ.
+(``_runtime/call_guards.py``), and :meth:`Guards.hold` by value, if these differ.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class ClassMembers(NamedTuple):
     expected: dict[str, Any]
 
     def changes(self) -> Iterator[tuple[str, Any, Any]]:
-        hasattr(self.cls, "tanx has looked")  # a lookup gives the class a version, if it has none
+        hasattr(self.cls, "tanx has looked")  # a lookup gives the class a version
         for name, before in self.expected.items():
             now = lookup(self.cls, name)
             if not same(now, before):
@@ -170,7 +170,7 @@ class Guards(tuple[Guard, ...]):
     __slots__ = ()
 
     def hold(self) -> bool:
-        """Whether everything is as it was, up to values that are equal."""
+        """Whether everything is unchanged, up to equal values."""
         return next(self.changes(), None) is None
 
     def changes(self) -> Iterator[tuple[str, Any, Any]]:
@@ -179,7 +179,7 @@ class Guards(tuple[Guard, ...]):
             yield from guard.changes()
 
     def released(self, owner: weakref.ref) -> Guards:
-        """The same guards, of which none holds an object; they are asked only while it lives."""
+        """The same guards without references to ``owner``; they are checked only while it lives."""
         target = owner()
         return Guards([guard._replace(holder=owner) if (
             isinstance(guard, Members | Slot) and guard.holder is target) else guard

@@ -1,7 +1,7 @@
 """High types: types that a library defines, whose values consist of arrays.
 
-A :class:`HiType` says of which other types its values consist (``lo_ty``), and how a value is taken
-apart and put together. A Python class carries the values; :func:`register_hitype` names the type of
+A :class:`HiType` defines the types of the parts of its values (``lo_ty``), and how a value is split
+into parts and rebuilt. A Python class carries the values; :func:`register_hitype` gives the type of
 each. While a function is traced, a value of a high type is *one* variable, and only primitives that
 name the type can access its parts (:mod:`tanx._extend.high`). Compiled code has arrays in their
 place: see :mod:`tanx._transforms.low`.
@@ -23,7 +23,7 @@ __all__ = ["HiPspec", "HiType", "MappingSpec", "is_high", "is_high_use", "lower_
 class MappingSpec:
     """How ``vmap`` maps values of a high type: an entry of ``in_axes`` and ``out_axes``.
 
-    Libraries define classes of their own, whose instances are compared with ``==``.
+    Libraries define their own classes, whose instances are compared with ``==``.
     """
 
 
@@ -83,19 +83,19 @@ class HiType(AbstractValue):
     to_cotangent_aval = at_least_vspace = to_ct_aval
 
     def vspace_zero(self):
-        """The zero of this type, where it is a type of tangents."""
+        """The zero of this type, if it is a type of tangents."""
         raise NotImplementedError(_wanted(self, "vspace_zero"))
 
     def vspace_add(self, x, y):
-        """The sum of two values of this type, where it is a type of tangents."""
+        """The sum of two values of this type, if it is a type of tangents."""
         raise NotImplementedError(_wanted(self, "vspace_add"))
 
     def inc_rank(self, size: int | None, spec) -> HiType:
-        """The type of a batch of values of this type, mapped as ``spec`` says."""
+        """The type of a batch of values of this type, mapped by ``spec``."""
         raise NotImplementedError(_wanted(self, "inc_rank"))
 
     def dec_rank(self, size: int | None, spec) -> HiType:
-        """The type of one value of a batch of this type, mapped as ``spec`` says."""
+        """The type of one value of a batch of this type, mapped by ``spec``."""
         raise NotImplementedError(_wanted(self, "dec_rank"))
 
     def leading_axis_spec(self) -> MappingSpec:
@@ -103,7 +103,7 @@ class HiType(AbstractValue):
         raise NotImplementedError(_wanted(self, "leading_axis_spec"))
 
     def nospec(self, mesh, check_vma: bool, all_names: tuple) -> HiPspec:
-        """The spec that only says along which axes of a mesh a value varies."""
+        """The spec that states only the axes of a mesh along which a value varies."""
         raise NotImplementedError(_wanted(self, "nospec"))
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
@@ -139,13 +139,13 @@ def register_hitype(val_cls: type, typeof_fn: Callable[[Any], AbstractValue]) ->
 
 
 def lower_all(avals: Iterable[AbstractValue], values: Iterable[Any]) -> list:
-    """Values with those of high types taken apart."""
+    """Values, with those of high types split into parts."""
     return [lo for aval, x in zip(avals, values, strict=True)
             for lo in (aval.lower_val(x) if aval.is_high else (x,))]
 
 
 def raise_all(avals: Iterable[AbstractValue], values: Iterable[Any]) -> list:
-    """Values put together again, as they were before :func:`lower_all`."""
+    """The inverse of :func:`lower_all`."""
     given = iter(values)
     return [aval.raise_val(*(next(given) for _ in aval.lo_ty())) if aval.is_high else next(given)
             for aval in avals]

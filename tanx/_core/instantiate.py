@@ -1,4 +1,4 @@
-"""Jaxprs with symbolic sizes, and what they become when the sizes are known."""
+"""Substitution of known sizes for symbolic ones in jaxprs."""
 
 from __future__ import annotations
 

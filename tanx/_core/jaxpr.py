@@ -28,7 +28,7 @@ MOST_USES = 64
 
 
 class Var:
-    """A variable: bound once, known by identity. Its printed name is chosen when printing."""
+    """A variable: bound once, compared by identity. Its printed name is chosen when printing."""
 
     __slots__ = ("aval", "__weakref__")
 
@@ -97,8 +97,9 @@ Atom = Var | Literal
 
 
 class EqnContext(NamedTuple):
-    """The options in which equations of JAX differ. Equations of tanx carry what they depend on in
-    their parameters, so these are the defaults for all of them.
+    """The options on which equations of JAX depend.
+
+    Equations of tanx have everything they depend on in their parameters, so these are the defaults.
     """
 
     compute_type: str | None = None
@@ -127,7 +128,7 @@ class JaxprEqn:
 
     @property
     def ctx(self) -> EqnContext:
-        """The options that the equation was made under, as far as equations depend on any."""
+        """The options under which the equation was made."""
         return EqnContext()
 
     def replace(self, **changes) -> JaxprEqn:
@@ -259,7 +260,7 @@ class ClosedJaxpr:
                            self.consts if consts is None else consts)
 
     def last_uses(self) -> list[list[Var]]:
-        """As those of the jaxpr, so that :func:`eval_jaxpr` takes closed ones."""
+        """Those of the jaxpr, so that :func:`eval_jaxpr` takes closed jaxprs."""
         return self.jaxpr.last_uses()
 
     def pretty_print(self, **options) -> str:
@@ -271,10 +272,10 @@ class ClosedJaxpr:
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args) -> list:
-    """Run a jaxpr's equations, in whichever trace is running; the list of results.
+    """Run a jaxpr's equations in the running trace; the list of results.
 
-    Values are released after their last use. Equations staged on the way keep the user's source
-    lines, and so do errors where values are watched.
+    Values are released after their last use. Staged equations keep the user's source lines, and so
+    do errors of the NaN check.
     """
     environment: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     environment.update(zip(jaxpr.invars, args, strict=True))
@@ -318,7 +319,7 @@ def one_equation(primitive, types: Sequence[Any], params: dict[str, Any]) -> Clo
     memory = {} if body is None else body.uses
     key = (primitive, tuple(types), tuple(params.items()))
     if key not in memory:
-        if len(memory) == MOST_USES:  # a body that stays, among others that come and go
+        if len(memory) == MOST_USES:  # a long-lived body with many short-lived others
             memory.clear()
         invars = [Var(aval) for aval in types]
         outvars = [Var(aval) for aval in primitive.infer(*types, **params)]
@@ -329,7 +330,7 @@ def one_equation(primitive, types: Sequence[Any], params: dict[str, Any]) -> Clo
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
-    """The jaxprs among an equation's parameters, those in tuples and lists included."""
+    """The jaxprs among an equation's parameters, including those in tuples and lists."""
     for value in params.values():
         for item in value if isinstance(value, tuple | list) else (value,):
             if isinstance(item, Jaxpr):  # or closed, which has one

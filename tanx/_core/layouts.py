@@ -13,7 +13,7 @@ __all__ = ["Format", "Layout"]
 
 @dataclass(frozen=True)
 class Layout:
-    """In which order the dimensions of an array follow each other in memory, slowest first.
+    """The order of the dimensions of an array in memory, slowest first.
 
     >>> Layout((1, 0))
     Layout(major_to_minor=(1, 0), tiling=None, sub_byte_element_size_in_bits=0)
@@ -27,7 +27,7 @@ class Layout:
 
     @staticmethod
     def for_array(x) -> Layout:
-        """The layout of an array, or of whatever has dimensions: row-major.
+        """The layout of any object with dimensions: row-major.
 
         >>> tanx.experimental.layout.Layout.for_array(jnp.ones((2, 3))).major_to_minor
         (0, 1)

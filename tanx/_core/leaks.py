@@ -1,7 +1,7 @@
 """Finding leaked tracers, under the flag ``check_tracer_leaks``.
 
-After a transformation has run a function, no tracer of its trace should be alive. Tracers that are
-get reported with what holds them: a global, an attribute, an element of a list.
+After a transformation has run a function, no tracer of its trace should be alive. Live tracers are
+reported with their holder: a global, an attribute, an element of a list.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["check_leaks"]
 
 
 def check_leaks(trace: Trace) -> None:
-    """Raise where tracers of a finished trace are still held; does nothing unless asked to."""
+    """Raise if tracers of a finished trace are still held; does nothing unless enabled."""
     if not check_tracer_leaks.value:
         return
     if not _tracers(trace):
         return
-    gc.collect()  # what only cycles hold is no leak
+    gc.collect()  # tracers held only by cycles are not leaked
     held = _tracers(trace)
     if not held:
         return

@@ -4,8 +4,8 @@
 :data:`zero_series` is its counterpart in Taylor mode. :class:`Linear` represents an operand of a
 transposed equation: only its type is known.
 
-A primitive that is linear in its operands says so with ``jvp = linear`` (in all of them together,
-as ``neg`` or ``concatenate``) or ``jvp = linear_in(0)`` (in some; the rest are indices or masks).
+A primitive that is linear in its operands has ``jvp = linear`` (in all of them together, as ``neg``
+or ``concatenate``) or ``jvp = linear_in(0)`` (in some; the rest are indices or masks).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["Expansion", "Linear", "Never", "Series", "Zero", "ZeroSeries", "expa
 
 
 class Zero:
-    """A tangent or cotangent that is zero; knows only its type."""
+    """A tangent or cotangent that is zero; it has only a type."""
 
     __slots__ = ("aval",)
 
     def __init__(self, aval: AbstractValue):
-        self.aval: Any = aval  # most are ShapedArrays, of which code asks more
+        self.aval: Any = aval  # usually a ShapedArray, whose attributes code uses
 
     @classmethod
     def tangent_of(cls, primal) -> Zero:
@@ -34,7 +34,7 @@ class Zero:
         return cls(typeof(primal).to_tangent())
 
     def instantiate(self):
-        """The zeros as an array. It takes primitives, so :mod:`tanx._ops.derive` sets it."""
+        """The zeros as an array. It needs primitives, so :mod:`tanx._ops.derive` sets it."""
         raise RuntimeError("tanx is not initialised: import tanx")
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ Series = Any
 
 
 class Linear:
-    """An operand in which a transposed equation is linear; knows only its type."""
+    """An operand in which a transposed equation is linear; it has only a type."""
 
     __slots__ = ("aval",)
 
@@ -72,13 +72,13 @@ class Linear:
         raise TypeError(explain(
             "tanx.linear_transpose", "the function must be linear in its arguments together.",
             f"used as a known factor: {self.aval}",
-            hint="tanx.vjp differentiates what is not linear."))
+            hint="tanx.vjp differentiates nonlinear functions."))
 
     def __repr__(self) -> str:
         return f"Linear({self.aval})"
 
 
-# Without leaves, so that a rule may pass one through a transformation of its own.
+# Without leaves, so that a rule may pass one through a transformation.
 register_pytree_node(Linear, lambda x: ((), x.aval), lambda aval, _: Linear(aval))
 
 
@@ -93,7 +93,7 @@ def is_linear(x) -> bool:
 
 
 def instantiate(x):
-    """A symbolic zero as an array of zeros; anything else as it is."""
+    """A symbolic zero as an array of zeros; other values unchanged."""
     return x.instantiate() if type(x) is Zero else x
 
 
@@ -104,7 +104,7 @@ def linear(self, primals, tangents, **params):
 
 
 def linear_in(*positions: int):
-    """A ``jvp`` rule for primitives linear in some operands, the others being indices or masks."""
+    """A ``jvp`` rule for primitives linear in some operands; the others are indices or masks."""
 
     def jvp(self, primals, tangents, **params):
         out = self.bind(*primals, **params)
@@ -129,7 +129,7 @@ class Never:
         self.rule = rule
 
     def __get__(self, instance, owner):
-        # A family may state it for its members, so the primitive is the one that was asked.
+        # A base class may define it, so the error names the primitive that was used.
         asked = Never(self.reason)
         asked.primitive, asked.rule = getattr(owner, "name", owner.__name__), self.rule
         return asked
@@ -154,7 +154,7 @@ class Expansion:
 
 
 def expansion(function) -> Expansion:
-    """State that a derivative is that of other primitives: forward mode differentiates the body.
+    """Define a derivative by other primitives: forward mode differentiates the body.
 
     ::
 

@@ -24,10 +24,10 @@ __all__ = ["AbstractDevice", "AbstractMesh", "AxisType", "Mesh", "get_abstract_m
 
 
 class AxisType(enum.Enum):
-    """What decides how arrays are divided along an axis of a mesh.
+    """What determines how arrays are divided along an axis of a mesh.
 
-    The compiler (Auto), the types of the program (Explicit), or the code itself, which sees the
-    part of one device (Manual).
+    The compiler (Auto), the types of the program (Explicit), or the code itself, which operates on
+    the part of one device (Manual).
     """
 
     Auto = 0
@@ -39,7 +39,7 @@ class AxisType(enum.Enum):
 
 
 class AbstractDevice:
-    """What programs may know of a device before they have one."""
+    """Facts about a device that programs may depend on before they have one."""
 
     __slots__ = ("device_kind", "num_cores", "platform")
 
@@ -65,7 +65,7 @@ class AbstractDevice:
 
 
 class _Named:
-    """What meshes have in common: axes with names, sizes and types."""
+    """Base of meshes: axes with names, sizes and types."""
 
     axis_names: tuple
     axis_types: tuple[AxisType, ...]
@@ -166,7 +166,7 @@ class Mesh(_Named):
 
     @property
     def empty(self) -> bool:
-        """Whether this is the empty mesh, which is in scope where no mesh was set."""
+        """Whether this is the empty mesh, which is in scope if no mesh was set."""
         return self.devices.ndim == 0 and self.devices.item() is None
 
     @property
@@ -281,7 +281,7 @@ class AbstractMesh(_Named):
                             self.axis_types if axis_types is None else axis_types, **kwargs)
 
     def update_axis_types(self, name_to_type: dict[Any, AxisType]) -> AbstractMesh:
-        """The same mesh with other types for the axes named."""
+        """The same mesh with other types for the named axes."""
         return self.update(axis_types=tuple(
             name_to_type.get(n, t) for n, t in zip(self.axis_names, self.axis_types)))
 
@@ -340,7 +340,7 @@ def _as_types(what: str, types, names: tuple, usual: AxisType) -> tuple[AxisType
 NO_MESH = Mesh(np.array(None, object), ())
 NO_ABSTRACT_MESH = AbstractMesh((), ())
 
-# Programs are staged again for another mesh: these are part of the key of their caches.
+# Programs are staged again for another mesh: it is part of the key of their caches.
 _concrete = make_user_context(NO_MESH)
 _abstract = make_user_context(NO_ABSTRACT_MESH)
 
@@ -354,7 +354,7 @@ def get_mesh() -> Mesh:
     if situation.words[STAGING]:
         raise ValueError(explain(
             "tanx.get_mesh", "devices are not known while a function is traced.",
-            hint="tanx.sharding.get_abstract_mesh() gives the names and sizes of the axes."))
+            hint="tanx.sharding.get_abstract_mesh() has the names and sizes of the axes."))
     return _concrete.value
 
 

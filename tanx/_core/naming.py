@@ -17,10 +17,10 @@ __all__ = ["DebugInfo", "LeafNames", "debug_info", "leaf_names", "name_of", "par
 
 
 class DebugInfo(NamedTuple):
-    """What is known of a function being staged, for messages.
+    """Facts about a function being staged, for messages.
 
     ``arg_names`` has a name for each leaf of the arguments, ``result_paths`` one for each leaf of
-    the results; either may be None if that is not known.
+    the results; either is None if it is not known.
     """
 
     transform: str = "jit"
@@ -29,7 +29,7 @@ class DebugInfo(NamedTuple):
     arg_names: Any = ()
     result_paths: Any = None
 
-    # As programs for JAX know it.
+    # Names that programs for JAX use.
 
     @property
     def traced_for(self) -> str:
@@ -80,11 +80,11 @@ class DebugInfo(NamedTuple):
         return self._replace(result_paths=tuple(known())) if callable(known) else self
 
     def safe_arg_names(self, expected_count: int) -> tuple[str | None, ...]:
-        """Names for that many leaves of arguments, None for each where they are not known."""
+        """Names for that many leaves of arguments; all None if they are not known."""
         return self._names(self.arg_names, expected_count)
 
     def safe_result_paths(self, expected_count: int) -> tuple[str | None, ...]:
-        """Names for that many leaves of results, None for each where they are not known."""
+        """Names for that many leaves of results; all None if they are not known."""
         return self._names(self.resolve_result_paths().result_paths, expected_count)
 
     def _names(self, names, count: int) -> tuple[str | None, ...]:
@@ -133,7 +133,7 @@ def parameters_of(fun: Callable) -> list[inspect.Parameter] | None:
 
 
 def leaf_names(fun: Callable, args: Sequence, kwargs: dict, skip: Iterable[int] = ()) -> list[str]:
-    """A name for each leaf of the arguments, those at positions ``skip`` left out.
+    """A name for each leaf of the arguments, except those at positions ``skip``.
 
     >>> leaf_names(lambda x, *rest: x, ({"w": 1, "b": 2}, 3, 4), {})
     ["x['b']", "x['w']", 'rest[0]', 'rest[1]']
@@ -144,7 +144,7 @@ def leaf_names(fun: Callable, args: Sequence, kwargs: dict, skip: Iterable[int] 
 
 
 class LeafNames(Sequence):
-    """The same, computed on demand from the tree of the remaining arguments."""
+    """As :func:`leaf_names`, computed on demand from the tree of the remaining arguments."""
 
     __slots__ = ("_roots", "_tree", "_names")
 
@@ -158,7 +158,7 @@ class LeafNames(Sequence):
             try:
                 args, kwargs = tree_util.tree_unflatten(self._tree, numbers)
                 self._names = _names(self._roots, args, kwargs)
-            except Exception:  # types of users may want more than numbers: names are for messages
+            except Exception:  # users' types may refuse placeholders: names are only for messages
                 self._names = [f"#{number}" for number in numbers]
         return self._names
 
@@ -191,7 +191,7 @@ def _positional(fun: Callable) -> tuple[Sequence[str], str]:
     """The names of positional parameters, and of the one that takes all others."""
     inner: Any = _unwrapped(fun)
     if type(inner) is FunctionType and not hasattr(inner, "__signature__"):
-        code = inner.__code__  # as Python would find out, in a tenth of the time
+        code = inner.__code__  # the same as inspect.signature, in a tenth of the time
         names, count = code.co_varnames, code.co_argcount
         more = names[count + code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else ""
         return names[:count], more or "args"
@@ -201,7 +201,7 @@ def _positional(fun: Callable) -> tuple[Sequence[str], str]:
 
 
 def _unwrapped(fun: Callable) -> Callable:
-    """The function that decorators have wrapped, as far as its parameters are the same."""
+    """The function inside decorators, as long as its parameters are the same."""
     if not hasattr(fun, "__wrapped__"):
         return fun
     return inspect.unwrap(fun, stop=lambda f: hasattr(f, "__signature__")
@@ -223,8 +223,7 @@ def debug_info(transform: str, fun: Callable, args: Sequence, kwargs: dict,
 
 
 def wraps(fun: Callable) -> Callable:
-    """``functools.wraps``, except for what a function cannot have: an object's name may be
-    anything.
+    """``functools.wraps``, which also accepts objects whose ``__name__`` is not a string.
 
     >>> class Layer:
     ...     __name__ = 1

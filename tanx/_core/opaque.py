@@ -13,10 +13,10 @@ __all__ = ["Opaque"]
 
 
 class Opaque:
-    """Mixed into tracers of high types: what such a value answers, its type says.
+    """A mixin of tracers of high types, whose attributes come from the type.
 
-    ``x.name`` is what the type has by that name: an :class:`aval_property` or :class:`aval_method`
-    of the value, or an attribute of the type. ``x + y`` is ``type._add(x, y)``.
+    ``x.name`` is an :class:`aval_property` or :class:`aval_method` of the type by that name, or an
+    attribute of the type. ``x + y`` is ``type._add(x, y)``.
     """
 
     __slots__ = ()
@@ -65,7 +65,7 @@ _OPERATORS = {*SPECIAL, *"__len__ __int__ __float__ __complex__ __index__ __trun
 for _name in _OPERATORS:
     setattr(Opaque, _name, _by_type("_" + _name.strip("_")))
 
-# What the machine asks of tracers.
+# Attributes of tracers that tanx itself uses.
 _OWN = frozenset("""
 aval atom concrete data describe_origin dim full_lower get_const get_referent parent primal tangent
 to_concrete_value type_state val value _trace _aval

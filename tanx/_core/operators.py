@@ -15,7 +15,7 @@ from .types import ShapedArray, aval_method, aval_property
 
 __all__ = ["SPECIAL", "Operators", "install", "install_at_first_use", "offer_hash"]
 
-# Methods that Python looks up on the class: they must be there before their code is.
+# Methods that Python looks up on the class: they must exist before their code is loaded.
 SPECIAL = """
 __abs__ __add__ __and__ __array_namespace__ __contains__ __copy__ __deepcopy__ __divmod__ __dlpack__
 __eq__ __floordiv__ __ge__ __getitem__ __gt__ __hash__ __invert__ __iter__ __le__ __lshift__ __lt__
@@ -35,13 +35,12 @@ transpose var view
 
 
 class Operators:
-    """Base of ``Array`` and ``Tracer``: what follows from their type, and what the hook fills
-    in."""
+    """Base of ``Array`` and ``Tracer``: attributes of their type, and those of the hook."""
 
     __slots__ = ()
     aval: Any
 
-    # The type outlives the data, so these answer for deleted arrays as well.
+    # The type outlives the data, so these work for deleted arrays as well.
     shape = property(lambda self: self.aval.shape)
     dtype = property(lambda self: self.aval.dtype)
     ndim = property(lambda self: len(self.aval.shape))
@@ -61,7 +60,7 @@ def install_at_first_use(load: Callable[[], Mapping[str, Any]]) -> None:
 
 
 def install() -> bool:
-    """Load what arrays answer; False where it is loaded."""
+    """Load the methods of arrays; False if they are loaded already."""
     if "__getattr__" not in vars(Operators):
         return False
     methods = _load()
@@ -89,7 +88,7 @@ _load: Callable[[], Mapping[str, Any]]
 
 
 def _own(name: str):
-    """A method that arrays and tracers define each by themselves."""
+    """A method that arrays and tracers define separately."""
     return lambda value, *args, **kwargs: getattr(value, name)(*args, **kwargs)
 
 

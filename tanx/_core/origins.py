@@ -1,12 +1,11 @@
-"""Which lines made the large arrays, and how much memory they take that is not the allocator's.
-
-An array of a mebibyte or more remembers the line of the user's code that was running when it was
-made: as a place in code, which is looked up only on demand. That takes half a microsecond,
-where an operation that writes so much takes 30 at least. Those of 16 MiB remember who called that
-line, too, which takes three. Smaller arrays remember nothing, and pay for one comparison of 25 ns.
+"""The lines that made large arrays, and the memory of arrays outside of the allocator.
+An array of a mebibyte or more records the line of the user's code that was running when it was
+made: as a place in code, which is looked up only on demand. That takes half a microsecond, where an
+operation that writes this much takes at least 30. Arrays of 16 MiB also record the callers of that
+line, which takes three. Smaller arrays record nothing, and pay for one comparison of 25 ns.
 
 Native code makes arrays in less time: 1 MiB in 10 microseconds with two threads on a Xeon with
-AVX-512, 4 MiB in 50. So results of compiled functions are asked from 4 MiB on.
+AVX-512, 4 MiB in 50. So results of compiled functions are recorded from 4 MiB on.
 """
 
 from __future__ import annotations
@@ -29,25 +28,25 @@ from .source import SourceInfo, is_ours
 __all__ = ["LARGE", "LARGE_RESULT", "Places", "lines_of", "note", "note_all", "outside", "places"]
 
 LARGE = 1 << 20
-"""Bytes of data that make an array remember where it was made."""
+"""Arrays of this many bytes record where they were made."""
 
 LARGE_RESULT = 1 << 22
-"""The same for results that native code makes."""
+"""The same for results of native code."""
 
 _DEEP = 1 << 24
-"""Bytes of data that make an array remember several lines."""
+"""Arrays of this many bytes record several lines."""
 
 _DEEPEST = 8
-"""How many lines these are, the innermost first."""
+"""The number of these lines, the innermost first."""
 
 Places = tuple[tuple[CodeType, int], ...]
-"""Places in functions of the user's: code, and how far into its instructions."""
+"""Places in the user's functions: code, and the offset into its instructions."""
 
 
 def places(nbytes: int = _DEEP) -> Places:
     """The user's functions that are running in this thread, the innermost first.
 
-    As many as an array of so many bytes remembers.
+    As many as an array of ``nbytes`` bytes records.
     """
     frame: FrameType | None = sys._getframe(1)
     found: list[tuple[CodeType, int]] = []
@@ -85,9 +84,9 @@ def note(array: Any, *memory: np.ndarray) -> None:
 
 
 def note_all(arrays: Iterable[Any]) -> None:
-    """The same for results of a native call, large or not; their memory is the allocator's."""
+    """As :func:`note`, for results of native calls, whose memory the allocator owns."""
     origin: Places | None = None
-    for x in arrays:  # of which some may be arguments as they came
+    for x in arrays:  # some may be unchanged arguments
         if x is not None and x._data.nbytes >= LARGE and getattr(x, "_origin", None) is None:
             origin = x._origin = origin or places(x._data.nbytes)
     if origin:
@@ -97,22 +96,21 @@ def note_all(arrays: Iterable[Any]) -> None:
 class _Outside:
     """Counts the memory of large arrays that NumPy has allocated.
 
-    When there is an allocator (``_runtime/host.py``), it counts both, and so knows the peak.
+    If there is an allocator (``_runtime/host.py``), it counts both, so that it knows the peak.
     """
 
     def __init__(self) -> None:
         self.lock = new_lock()
         self.nbytes = self.peak = 0
         self.counted: dict[int, weakref.ref] = {}
-        self.report: Any = None  # of the allocator: adds bytes, and returns how many are in use
+        self.report: Any = None  # the allocator's: adds bytes, returns bytes in use
 
     def in_use(self) -> int:
-        """Bytes of large arrays, those of the allocator included."""
+        """Bytes of large arrays, including those of the allocator."""
         return self.nbytes if self.report is None else self.report(0)
 
     def count(self, data: np.ndarray) -> None:
-        """Count an array until it is freed, unless the allocator has it or it was counted
-        before."""
+        """Count an array until it is freed, unless it is counted or the allocator owns it."""
         number, nbytes = id(data), data.nbytes
         if nbytes < LARGE or number in self.counted or (
                 get_handler_name(data) == "tanx"):

@@ -1,4 +1,4 @@
-"""Where values of a type are, besides their shape and dtype: most types leave that open."""
+"""The placement that a type may state besides its shape and dtype; most types state none."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Explicit:
 
     @staticmethod
     def note() -> None:
-        """State that a type does."""
+        """Record that a type does."""
         Explicit.seen = Committed.seen = True
 
 
 @lru_cache(maxsize=4096)
 def on_mesh(mesh: Any, spec: PartitionSpec, memory_kind: str | None = None) -> NamedSharding:
-    """A sharding; equal ones are one object, by which compiled calls recognize them."""
+    """A sharding; equal ones are one object, which compiled calls compare."""
     return NamedSharding(mesh, spec, memory_kind=memory_kind)
 
 
@@ -97,7 +97,7 @@ def _of_type(shape: tuple[int, ...], sharding) -> NamedSharding:
     whole = (*sharding.spec, *[None] * (len(shape) - len(sharding.spec)))
     types = dict(zip(sharding.mesh.axis_names, sharding.mesh.axis_types))
     stated = [tuple(n for n in names_of(entry) if types[n] is AxisType.Explicit)
-              for entry in whole]  # axes that the compiler divides are no part of a type
+              for entry in whole]  # Auto axes are not part of a type
     sharding = sharding.update(spec=sharding.spec.update(stated))
     sharding.shard_shape(shape)
     if any(stated):
@@ -106,7 +106,7 @@ def _of_type(shape: tuple[int, ...], sharding) -> NamedSharding:
 
 
 def written(shape: tuple[int, ...], placement: Placement | None) -> tuple[str, str, str]:
-    """How types show a placement: the memory, the shape with axes, and marks behind it.
+    """The text of a placement in types: the memory, the shape with axes, and marks after it.
 
     >>> mesh = tanx.sharding.AbstractMesh((2,), ("x",))
     >>> sharding = tanx.NamedSharding(mesh, tanx.P("x"))

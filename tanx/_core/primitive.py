@@ -12,28 +12,28 @@ A primitive is one instance of one class whose methods are its rules:
     Of a linear primitive: cotangents of the operands, ``None`` for known operands.
     Operands to be differentiated arrive as :class:`~tanx._core.linear.Linear`.
 ``batch(args, dims, **params)``
-    The result on operands with an extra axis at ``dims`` (``None``: no such axis), and where
-    that axis ended up.
+    The result on operands with an extra axis at ``dims`` (``None``: no such axis), and the place
+    of that axis in the result.
 ``lower(at, *operands, **params)``
     The element of the result at an index, as an expression of :mod:`tanx._loops`; for
-    ``Kind.STATEMENT`` it is ``lower(into, *operands, **params)`` and gives statements. Where
-    ``names_line``, there is one more parameter, ``line``: where the user wrote the use.
+    ``Kind.STATEMENT`` it is ``lower(into, *operands, **params)`` and returns statements. With
+    ``names_line`` there is one more parameter, ``line``: the user's line of the use.
 
-A rule that cannot exist says so: ``transpose = never("tanh is not linear")``. Four more are
-optional:
+A rule that cannot exist states the reason: ``transpose = never("tanh is not linear")``. Four more
+are optional:
 
 ``fill(into, *operands, **params)``
-    Statements that store the result, or None if the elements of ``lower`` serve better.
+    Statements that store the result, or None if the elements of ``lower`` are better.
 ``taylor(primals, series, **params)``
-    The result and its Taylor series, from the values and the series of the operands: a recurrence
-    where the one that ``jvp`` implies would repeat work, or None if that one serves better.
+    The result and its Taylor series, from the values and the series of the operands: a recurrence,
+    if the one that ``jvp`` implies would repeat work, or None if that one is better.
     :mod:`tanx._ops.series` has their forms.
 ``divided(*types, **params)``
     Which axes of a mesh divide each dimension of the result, from those of the operands.
 ``is_view(**params)``
     Whether each result holds the elements of its operand, in the same row-major order.
 
-Higher-order primitives may add ``partial_eval``, ``stage`` and ``batch_axis``, and tell by
+Higher-order primitives may add ``partial_eval``, ``stage`` and ``batch_axis``, and describe by
 ``called`` or ``flow`` what they run. All these are explained where they are declared.
 """
 
@@ -69,8 +69,8 @@ class Kind(enum.Enum):
 
 # Every primitive of the package, by name; the structure tests go through it.
 primitives: dict[str, Primitive] = {}
-# Classes whose instances are parameters, and objects that are such, by name: texts and files of
-# programs name these and no others.
+# Classes whose instances may be parameters, and constants that may, by name: only these occur in
+# texts and files of programs.
 parameter_types: dict[str, type] = {}
 parameter_constants: dict[str, Any] = {}
 
@@ -78,12 +78,12 @@ parameter_constants: dict[str, Any] = {}
 def parameter(kind: type) -> Any:
     """Let instances of a class, a data class or an enumeration, be parameters of primitives."""
     if parameter_types.setdefault(kind.__name__, kind) is not kind:
-        raise ValueError(f"there are two kinds of parameters called {kind.__name__}.")
+        raise ValueError(f"there are two parameter types called {kind.__name__}.")
     return kind
 
 
 class Name(str):
-    """A name that only people read; see ``written`` of :class:`Primitive`."""
+    """A name only for readers; see ``written`` of :class:`Primitive`."""
 
     __slots__ = ()
 
@@ -96,8 +96,9 @@ class Primitive:
     multiple_results = False
     unit = False  # whether eager code compiles it as a whole
     names_line = False  # whether errors of compiled code name the user's line of a use
-    is_users = False  # whether its transpose is a user's, whose cotangents may have other dtypes
-    # Where the result is the first operand with some elements replaced: which operand replaces.
+    is_users = False  # its transpose is a user's rule, whose cotangents may have other dtypes
+    # If the result is the first operand with some elements replaced: the operand that replaces
+    # them.
     update_operand: int | None = None
 
     # The six rules; see above.
@@ -111,9 +112,9 @@ class Primitive:
     # Optional rule for Taylor mode; see above.
     taylor: Any = None
 
-    # Optional rule for eager programs that run again and again.
-    # prepared(*types, **params): a function of arrays of these types that does what ``eval`` does,
-    # without looking at types and parameters; None if ``eval`` is as good.
+    # Optional rule for repeated eager calls.
+    # prepared(*types, **params): a function of arrays of these types that computes the same as
+    # ``eval``, without checks of types and parameters; None if ``eval`` is as fast.
     prepared: Any = None
 
     # Optional rules for compiled code; see above.
@@ -122,9 +123,9 @@ class Primitive:
 
     # Optional rule for shardings over Explicit axes; see :mod:`tanx._core.explicit`.
     # divided(*types, **params): the entries of the partition spec of the result, or a list of
-    # them. What is elementwise needs none.
+    # them. Elementwise primitives need none.
     divided: Any = None
-    # The parameter that states the sharding of the result, where there is one.
+    # The parameter that states the sharding of the result, if there is one.
     sharding_parameter: str | None = None
 
     # Optional rules for texts and files; see :mod:`tanx._core.serial`.
@@ -135,21 +136,22 @@ class Primitive:
     restored: Any = None
 
     # Optional rules of higher-order primitives.
-    # partial_eval(trace, args, params): split work known now from what ``trace`` must record.
+    # partial_eval(trace, args, params): separate work that is known now from work that ``trace``
+    # records.
     partial_eval: Any = None
-    # stage(trace, args, params): how to become an equation, where parameters need tracing first.
+    # stage(trace, args, params): become an equation, if parameters must be traced first.
     stage: Any = None
     # batch_axis(axis, args, dims, **params): as ``batch``, with the axis' name and size.
     batch_axis: Any = None
-    # expand(*args, **params): the results of what takes or gives values of high types, by
-    # operations on what these are made of; see :mod:`tanx._transforms.low`.
+    # expand(*args, **params): the results of a primitive that takes or returns values of high
+    # types, by operations on their parts; see :mod:`tanx._transforms.low`.
     expand: Any = None
     # on_parts(args, params): apply a primitive that runs functions to the parts of high values.
     on_parts: Any = None
-    # keeps_refs(types, params): if a rule of the user keeps references for the backward pass, the
+    # keeps_refs(types, params): if a user's rule keeps references for the backward pass, the
     # positions of those that it writes to before; None if it keeps none.
     keeps_refs: Any = None
-    # custom_call(primitive, trace, args, params): hand a use to the method of that name of a
+    # custom_call(primitive, trace, args, params): pass a use to the method of that name of a
     # library's trace.
     custom_call: Any = None
 
@@ -159,7 +161,7 @@ class Primitive:
         primitives.setdefault(self.name, self)
 
     def bind(self, *args, **params):
-        """Apply the primitive, in whichever trace is running."""
+        """Apply the primitive in the running trace."""
         return context.trace.process(self, args, params)
 
     def called(self, params: dict[str, Any]) -> Any:
@@ -178,8 +180,8 @@ class Primitive:
         return None
 
     def with_flow(self, params: dict[str, Any], flow: Flow) -> dict[str, Any]:
-        """The parameters of a use with other bodies; those of uses that have a ``flow`` only."""
-        raise NotImplementedError(f"{self} does not say how its bodies are replaced.")
+        """The parameters of a use with other bodies; only for primitives that have a ``flow``."""
+        raise NotImplementedError(f"{self} does not define how its bodies are replaced.")
 
     def writes_tapes(self, params: dict[str, Any]) -> bool:
         """Whether ``partial_eval`` writes tapes whose length depends on values, if these are known.
@@ -193,7 +195,7 @@ class Primitive:
         return ()
 
     def depends_on(self, axis, params: dict[str, Any]) -> bool:
-        """Whether a mapped axis matters to a use of this primitive, none of its operands mapped."""
+        """Whether a use depends on a mapped axis although none of its operands is mapped."""
         return axis.name is not None and axis.name in self.named_axes(params)
 
     def effects(self, *types, **params) -> frozenset:
@@ -206,16 +208,16 @@ class Primitive:
 
     name_first = False  # whether jaxprs print the parameter ``name``, a user's function, first
     shares_names = False  # whether a printed body uses the operands' names for its arguments
-    # show_equation(eqn, binders, show): an equation as jaxprs write it, where that is special.
-    # ``binders`` is the document of the results, ``show`` gives the text of an atom.
+    # show_equation(eqn, binders, show): the text of an equation in jaxprs, if it is special.
+    # ``binders`` is the document of the results, ``show`` returns the text of an atom.
     show_equation: Any = None
 
-    # As programs for JAX know a primitive.
+    # Attributes that programs for JAX use.
     call_primitive = map_primitive = False
     is_effectful = ref_primitive = ref_allocating = skip_canonicalization = False
 
     def impl(self, *args, **params):
-        """Apply the primitive to values at once, whatever is being traced."""
+        """Apply the primitive to values immediately, whatever is being traced."""
         return EvalTrace.process(self, args, params)
 
     def abstract_eval(self, *types, **params) -> tuple[Any, frozenset]:
@@ -223,7 +225,7 @@ class Primitive:
         return self.infer(*types, **params), self.effects(*types, **params)
 
     def spelled(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The parameters as JAX spells them, where that differs; ``bind`` takes them as well."""
+        """The parameters in JAX's spelling, if that differs; ``bind`` accepts them as well."""
         return params
 
     def bind_with_trace(self, trace, args, *avals_and_params):
@@ -236,7 +238,7 @@ class Primitive:
         return dict(params)
 
     def is_high(self, *types, **params) -> bool:
-        """Whether a use involves high types, which consist of others: never, unless overridden."""
+        """Whether a use involves high types; never, unless overridden."""
         return False
 
     def __repr__(self) -> str:

@@ -1,17 +1,16 @@
 """Python state that a trace reads: attributes of objects, globals, closure variables.
 
-A jitted function is traced once, and what it reads besides its arguments becomes part of the
-program. To notice changes, reads are recorded while a function is traced:
+A jitted function is traced once, and values that it reads besides its arguments become part of the
+program. To detect changes, reads are recorded while a function is traced:
 
 - Attributes of static arguments, of ``self`` and of objects found through them. Their classes get a
-  ``__getattribute__`` that records for as long as the trace lasts.
+  ``__getattribute__`` that records reads while the trace runs.
 - Globals and variables of enclosing functions that the function reads, and the user's functions
   that it names (``code_reads.py``).
 - The items of lists, dicts and sets that any of these lead to: up to ``MOST`` of them.
 
-State that the trace itself changes, such as a counter of traces, does not count; nor do functions
-that run with the program and not with the trace: those of callbacks. All else becomes
-``guards.py``.
+State that the trace itself changes, such as a counter of traces, does not count; nor do callbacks,
+which run with the program and not with the trace. All other reads become guards (``guards.py``).
 """
 
 from __future__ import annotations
@@ -63,12 +62,12 @@ names_count = True
 programs written for JAX rely on being traced once, and JAX's own tests check it by such names."""
 
 MOST = 10_000
-"""Items of containers that are watched for one trace: comparing that many takes 5 µs a call."""
+"""Items of containers that one trace may watch: comparing that many takes 5 µs per call."""
 
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None), type(...), Array, np.ndarray,
                     np.dtype, type, BuiltinFunctionType, range, slice, frozenset))
 _Origin = CodeType | None
-"""The code that led to something; None if the trace certainly uses it."""
+"""The code that led to a value; None if the trace certainly uses it."""
 
 
 class _Active(threading.local):
@@ -98,7 +97,7 @@ class reading:
 
 
 def absorb(guards: Guards) -> None:
-    """Let the current trace, if any, depend on what an earlier one has read."""
+    """Let the current trace, if any, depend on the reads of an earlier one."""
     reads = _active.reads
     while reads is not None and guards:
         reads.absorbed.append(guards)
@@ -106,7 +105,7 @@ def absorb(guards: Guards) -> None:
 
 
 class _Object:
-    """An object whose attributes are recorded, and the attributes that it had at first."""
+    """An object whose attributes are recorded, and its attributes before the trace."""
 
     __slots__ = ("target", "before", "names")
 
@@ -118,7 +117,7 @@ class _Object:
 
 
 class _Variable:
-    """A value that was found by a name, or a container's items, and the code that led there."""
+    """A value found by a name, or a container's items, and the code that led there."""
 
     __slots__ = ("place", "name", "before", "origins")
 
@@ -128,7 +127,7 @@ class _Variable:
 
 
 class Reads:
-    """What one trace has read so far."""
+    """The reads of one trace so far."""
 
     def __init__(self, outer: Reads | None = None):
         self.outer = outer
@@ -138,7 +137,7 @@ class Reads:
         self.globals: dict[tuple[int, str], _Variable] = {}
         self.cells: dict[int, _Variable] = {}
         self.attributes: dict[tuple[int, str], _Variable] = {}  # of classes, by name
-        self.functions: dict[int, Any] = {}  # that were looked at; held, so that ids stay taken
+        self.functions: dict[int, Any] = {}  # functions visited; held, so that ids stay unique
         self.roots: set[CodeType] = set()
         self.named: dict[CodeType, set[CodeType]] = {}  # the functions that code names
         self.hooked: list[type] = []
@@ -148,7 +147,7 @@ class Reads:
     # -- finding objects and names that can be read ------------------------------------------------
 
     def reach(self, value: Any, origin: _Origin) -> None:
-        """Visit a value that the trace can read: what else can it read there?"""
+        """Visit a value that the trace can read, and the values that are readable from it."""
         kind = type(value)
         if kind in _PLAIN or isinstance(value, (Tracer, type, ModuleType, Enum)):
             if kind is np.ndarray and value.flags.writeable:
@@ -267,8 +266,7 @@ class Reads:
         known = self.objects.get(id(target))
         if known is None or name in known.names:
             return
-        # What is stored here outlives the trace; a traced value, as properties may return, must
-        # not.
+        # Values stored here outlive the trace; traced values, as properties may return, must not.
         known.names[name] = ABSENT if isinstance(value, Tracer) else value
         if name == "__dict__":
             for each in known.before or ():
@@ -289,7 +287,7 @@ class Reads:
         for variable in self.cells.values():
             if self._counts(variable, live) and variable.name not in written and same(
                     _content(variable.place), variable.before):
-                if not isinstance(variable.before, bool):  # says whether a trace is expected
+                if not isinstance(variable.before, bool):  # flags of the trace itself do not count
                     found.add(Cell(variable.place, variable.before, variable.name))
         for variable in self.attributes.values():
             if self._counts(variable, live):
@@ -305,16 +303,16 @@ class Reads:
         return found.guards()
 
     def covers(self, fun: Any) -> bool:
-        """Whether a trace of a callable object or a method may stand for later ones.
+        """Whether a trace of a callable object or a method may be reused.
 
-        That is so if all that it could read is watched, and if it has changed nothing.
+        That is so if all state that it could read is watched, and if it has changed nothing.
         """
         return (self.complete and (names_count or type(fun) is not MethodType)
                 and all(map(_is_as_before, self.objects.values()))
                 and all(map(_holds_the_same, self.containers.values())))
 
     def _live(self, jaxpr: Jaxpr) -> set[CodeType]:
-        """The code that the trace may have run: not that of functions which the program calls."""
+        """The code that the trace may have run, without functions that the program calls."""
         later = set(_called_by_program(jaxpr))
         live: set[CodeType] = set()
         stack = list(self.roots)
@@ -334,7 +332,7 @@ def _guards_of_object(known: _Object, found: _Merged) -> None:
     members = _namespace(target)
     for name, first in known.names.items():
         stored = lookup(kind, name)
-        if hasattr(type(stored), "__set__") or name == "__dict__":  # found before the object's own
+        if hasattr(type(stored), "__set__") or name == "__dict__":  # before the object's own
             if type(stored) is MemberDescriptorType:
                 if same(_slot(stored, target), first):
                     found.add(Slot(target, stored, first))
@@ -355,14 +353,14 @@ def _guards_of_object(known: _Object, found: _Merged) -> None:
 
 
 def _is_as_before(known: _Object) -> bool:
-    """Whether the trace has left the attributes of an object as they were."""
+    """Whether the trace has not changed the attributes of an object."""
     members, before = _namespace(known.target) or {}, known.before or {}
     return len(members) == len(before) and all(
         same(members.get(name, ABSENT), value) for name, value in before.items())
 
 
 def _holds_the_same(variable: _Variable) -> bool:
-    """Whether the trace has left the items of a container as they were."""
+    """Whether the trace has not changed the items of a container."""
     container, before = variable.place, variable.before
     if isinstance(container, set):
         return container == before
@@ -389,7 +387,7 @@ def _guards_of_container(variable: _Variable, found: _Merged) -> None:
 
 
 class _Merged:
-    """Guards as they are collected: those of one dict or class are merged."""
+    """Collected guards: those of one dict or class are merged."""
 
     def __init__(self) -> None:
         self.members: dict[int, Members] = {}
@@ -417,7 +415,7 @@ class _Merged:
                                else (type(guard), id(guard[0])), guard)
 
     def absorb(self, guard: Guard) -> None:
-        """Add a guard of another trace, as far as it still holds."""
+        """Add a guard of another trace, if it still holds."""
         changed = next(guard.changes(), None) is not None
         if type(guard) is Members:
             if guard.whole and changed:
@@ -481,7 +479,7 @@ _lock = new_lock()
 
 
 def _hook(cls: type) -> bool:
-    """Let a class record attributes that are read; whether that is possible."""
+    """Make a class record attribute reads; returns whether that is possible."""
     if not cls.__flags__ & _HEAP or cls.__flags__ & _IMMUTABLE:
         return False
     with _lock:
@@ -491,7 +489,7 @@ def _hook(cls: type) -> bool:
         own = cls.__dict__.get("__getattribute__")
         try:
             type.__setattr__(cls, "__getattribute__", _noting(cls.__getattribute__))
-        except TypeError:  # its metaclass is of C and refuses, as pybind11's and ctypes' do
+        except TypeError:  # metaclasses in C refuse, such as those of pybind11 and ctypes
             return False
         _hooks[cls] = [1, own]
     return True
@@ -535,7 +533,7 @@ def _read(target: Any, name: str, value: Any) -> None:
         _active.reads = reads
 
 
-# -- whose is it -----------------------------------------------------------------------------------
+# -- libraries and user code -----------------------------------------------------------------------
 
 
 _OF_PYTHON = (os.path.dirname(os.__file__),)
@@ -563,7 +561,8 @@ def _file_of(module: str) -> str:
 def _is_library(cls: type) -> bool:
     """Whether a class belongs to tanx, Python or NumPy, so that its attributes are not watched.
 
-    A logger, for example, caches in a dict which levels are on. Namespaces hold settings of users.
+    A logger, for example, caches enabled levels in a dict. Namespaces are watched: they hold users'
+    settings.
     """
     module = cls.__module__
     if module in ("argparse", "types"):
@@ -574,7 +573,7 @@ def _is_library(cls: type) -> bool:
 
 
 def _is_fixed(value: Any) -> bool:
-    """Whether a global is taken for granted: modules, functions and classes of libraries."""
+    """Whether a global is assumed constant: modules, functions and classes of libraries."""
     if isinstance(value, ModuleType):
         return _is_library_file(getattr(value, "__file__", None) or "<frozen>")
     if isinstance(value, FunctionType):

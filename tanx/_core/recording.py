@@ -1,9 +1,9 @@
-"""What happens while a profile is taken: spans of time with a name, thread by thread.
+"""Recording for profiles: named spans of time, per thread.
 
-Without a profile this costs nothing on the paths where nanoseconds count. A profile switches native
-calls off by the flag ``profiling``, so that Python takes them and records them, and sets the hook
-of eager execution to a function that records. What remains are tests whether there is a recorder,
-where a program is compiled or run by Python.
+Without a profile this costs nothing on the paths where nanoseconds count. A profile disables native
+calls by the flag ``profiling``, so that Python executes and records them, and sets the hook of
+eager execution to a recording function. The remaining cost is a test for a recorder when Python
+compiles or runs a program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Recorder", "Span", "current", "passed", "span"]
 
 
 class Span(NamedTuple):
-    """Something that took some time. Moments are in nanoseconds of ``perf_counter_ns``."""
+    """An interval of time. Moments are in nanoseconds of ``perf_counter_ns``."""
 
     name: str
     category: str
@@ -43,7 +43,7 @@ class Recorder:
 
     def add(self, name: str, category: str, start: int, source: SourceInfo | None = None,
             args: dict[str, Any] | None = None) -> None:
-        """Record something that began at ``start`` and ends now, in this thread."""
+        """Record a span that began at ``start`` and ends now, in this thread."""
         end = perf_counter_ns()
         thread = threading.get_native_id()
         if thread not in self.threads:
@@ -68,7 +68,7 @@ class Recorder:
 
 
 class _Current:
-    """The recorder of the profile that is being taken, if one is."""
+    """The recorder of the current profile, if any."""
 
     __slots__ = ("recorder",)
 

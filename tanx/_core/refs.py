@@ -1,7 +1,7 @@
 """References: cells that hold an array and can be written to; their type, and their methods.
 
-The type of a reference is :class:`AbstractRef`; jaxprs write it ``Ref{f32[3]}``. Who holds the
-content depends on what is running:
+The type of a reference is :class:`AbstractRef`; jaxprs write it ``Ref{f32[3]}``. What holds the
+content depends on the running trace:
 
 * In eager code a :class:`~tanx._core.cells.Ref` holds an array.
 * While a function is staged, a reference is a variable of the jaxpr, and reads and writes are
@@ -35,7 +35,7 @@ __all__ = ["AbstractRef", "Accessible", "Reference", "check_distinct", "check_no
 
 
 NO_GRADIENT = "no_grad_no_remat"
-"""The kind of references that hold no derivatives: what is written to them is a plain value."""
+"""The kind of references without derivatives: writes store only values."""
 
 
 class AbstractRef(AbstractValue):
@@ -162,7 +162,7 @@ class Accessible:
 
     @property
     def T(self):
-        """A view with the dimensions in reverse order: what is written to it is written there."""
+        """A view with the dimensions in reverse order; writes to it go to the reference."""
         return self._viewed("transpose", range(self.ndim)[::-1])
 
     @boundary
@@ -182,7 +182,7 @@ class Accessible:
 
     @boundary
     def memory_space_cast(self, memory_space):
-        """A view that shows another memory space; there is one."""
+        """A view in another memory space; there is only one."""
         return self._viewed("memory_space_cast", memory_space)
 
     @boundary
@@ -270,8 +270,7 @@ def check_not_returned(function: str, results: Iterable, known: Iterable = ()) -
 
 
 def check_distinct(function: str, args: Iterable, names: Iterable[str] | None = None) -> None:
-    """Check that no reference is passed twice to a function: it would have two names for one
-    cell."""
+    """Check that no reference is passed twice to a function, which would alias it."""
     first: dict[int, str] = {}
     labels = iter(names) if names is not None else None
     for i, x in enumerate(args):

@@ -1,4 +1,4 @@
-"""One walk that gives a jaxpr, and all jaxprs inside of it, other types and parameters."""
+"""A traversal that replaces types and parameters in a jaxpr and all jaxprs inside of it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["Retyping"]
 
 
 class Retyping:
-    """Rewrites jaxprs as its methods ``part``, ``params`` and ``known`` say.
+    """Rewrites jaxprs by its methods ``part``, ``params`` and ``known``.
 
-    A jaxpr that occurs several times is rewritten once; what does not change stays the same object.
+    A jaxpr that occurs several times is rewritten once; unchanged objects are shared.
     """
 
     def __init__(self) -> None:
         self._done: dict[int, Jaxpr] = {}
 
-    # What subclasses say.
+    # For subclasses.
 
     def part(self, value: Any) -> Any:
         """The new form of a type, or of a parameter without parts."""
@@ -31,11 +31,10 @@ class Retyping:
         return {name: self.value(value) for name, value in eqn.params.items()}
 
     def known(self, eqn: JaxprEqn) -> Literal | None:
-        """The number that replaces the result of an equation, which is dropped; None if it
-        stays."""
+        """The number that replaces the result of a dropped equation; None to keep it."""
         return None
 
-    # The walk.
+    # The traversal.
 
     def closed(self, closed: ClosedJaxpr) -> ClosedJaxpr:
         """A closed jaxpr, rewritten."""

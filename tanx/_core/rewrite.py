@@ -1,9 +1,8 @@
 """Rewrite jaxprs: substitute, inline, drop dead code, move constants.
 
 Pure functions: they build new jaxprs and share unchanged parts with the old ones. Each is one
-sweep, O(equations). Inner jaxprs do not see the variables around them, so what concerns variables
-never goes inside; dead code elimination does, through the method ``dce`` of primitives that have
-one.
+sweep, O(equations). Inner jaxprs do not see the variables around them, so rewrites of variables
+do not enter them; dead code elimination does, by the method ``dce`` of primitives.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ def _renamed(atoms: Iterable[Atom], names: Mapping[Var, Atom]) -> list[Atom]:
 
 
 def substitute(jaxpr: Jaxpr, names: Mapping[Var, Atom]) -> Jaxpr:
-    """Replace reads of some variables by others or by literals; where these are bound is
-    unchanged."""
+    """Replace reads of variables by others or by literals; bindings are unchanged."""
     eqns = [eqn.replace(invars=_renamed(eqn.invars, names))
             if any(atom in names for atom in eqn.invars) else eqn for eqn in jaxpr.eqns]
     return jaxpr.replace(eqns=eqns, outvars=_renamed(jaxpr.outvars, names), effects=jaxpr.effects)
@@ -95,7 +93,7 @@ def dce(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
         if prune is not None:
             _, smaller = prune(used, eqn)
             changed = changed or smaller is not eqn
-            if smaller is None:  # a rule of a library found that nothing needs it
+            if smaller is None:  # a library's rule found that it is not needed
                 continue
         eqns.append(smaller)
         live.update(smaller.invars)

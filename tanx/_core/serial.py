@@ -1,8 +1,8 @@
-"""The serial form of jaxprs: text that says all there is to say about a closed jaxpr.
+"""The serial form of jaxprs: text that describes a closed jaxpr completely.
 
-Caches know compiled code by this text, and exported programs are stored as it; the reader is
+It is the key of compiled code in caches, and the form of exported programs; the reader is
 :mod:`tanx._core.serial_reader`. A text is a list of lines. Each line but the last is a body, and
-the last one says which body with which constants is meant::
+the last one names the main body and its constants::
 
     {f32[] f32[3]~|f32[3]~=mul[]0 1|f32[3]=add[]2 f32[]~<0000803f>|3}
     {f32[3]|f32[3]=jit[jaxpr=@0();name=$]f32[]~<00000040> 0|1}
@@ -11,14 +11,14 @@ the last one says which body with which constants is meant::
 A body is the types of its arguments (``;n`` says that the first n are constants), equations, and
 results. Variables are numbered in the order in which they are bound; a ``~`` marks a weak type. A
 literal is its type and its bytes. Sizes may be symbolic, ``f32[a,2*b + 1]``, and are written
-```2*b + 1``` among parameters. ``@n`` is a body of an earlier line, so that bodies which occur
-often are written once; ``@n(#0 #2)`` is one with constants; ``#n`` is an array of the table beside
-the text. Names of functions are beside the text as well, and ``$`` takes the next one: programs
-that differ in names only have the same text.
+```2*b + 1``` among parameters. ``@n`` is a body of an earlier line, so that repeated bodies are
+written once; ``@n(#0 #2)`` is one with constants; ``#n`` is an array of a table outside of the
+text. Names of functions are outside of the text as well, and ``$`` takes the next one: programs
+that differ only in names have the same text.
 
-Functions have no form as text. Where they are only there to be transformed, as the rules of
-``custom_jvp``, they are left out (see ``Primitive.written``). Elsewhere, as in callbacks, they keep
-a jaxpr from being written.
+Functions have no form as text. If they are only for transformations, as the rules of
+``custom_jvp``, they are omitted (see ``Primitive.written``). Otherwise, as in callbacks, a jaxpr
+with functions cannot be written.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["CONSTANTS_LIMIT", "Serial", "Unwritable", "array_data", "for_caches"
            "write_value"]
 
 CONSTANTS_LIMIT = 1 << 26
-"""Bytes of constants up to which reading them all is quicker than compiling."""
+"""Up to this many bytes of constants, reading them all is faster than compiling."""
 
 
 class Serial:
@@ -57,7 +57,7 @@ class Serial:
         self.scope = scope  # that of symbolic sizes, which need it to be read
 
     def key(self) -> bytes | None:
-        """Bytes that equal programs have in common; None if there are too many constants."""
+        """A key that equal programs share; None if there are too many constants."""
         parts = [self.text.encode()]
         room = CONSTANTS_LIMIT
         for constant in self.constants:
@@ -71,7 +71,7 @@ class Serial:
 
 
 class Unwritable(Exception):
-    """What in a jaxpr has no form as text: the equation, if it is in one, and the reason."""
+    """A part of a jaxpr has no form as text: the equation, if known, and the reason."""
 
     def __init__(self, reason: str, eqn: JaxprEqn | None = None):
         super().__init__(reason)
@@ -79,9 +79,9 @@ class Unwritable(Exception):
 
 
 def write(closed: ClosedJaxpr, *, effects: bool = True) -> Serial:
-    """A closed jaxpr in its serial form; :class:`Unwritable` where it has none.
+    """A closed jaxpr in its serial form; raises :class:`Unwritable` if it has none.
 
-    Without ``effects``, equations that have some are such a case.
+    Without ``effects``, equations with effects are refused, too.
 
     >>> write(tanx.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0)).text
     '{f32[]~|f32[]~=sin[accuracy=None]0|f32[]~=mul[]1 f32[]~<00000040>|2}\\n@0()'
@@ -106,7 +106,7 @@ def write_value(value: Any) -> str:
 
 
 def for_caches(closed: ClosedJaxpr) -> Serial | None:
-    """The serial form of what can be compiled once for all processes, else None."""
+    """The serial form of a program that can be compiled once for all processes, else None."""
     try:
         return write(closed, effects=False)
     except Unwritable:
@@ -230,10 +230,10 @@ class _Writer:
             raise
 
     def primitive(self, primitive: Primitive) -> str:
-        """The name of a primitive of ours: those of users may mean something else the next time."""
+        """The name of a primitive of tanx: names of users' primitives are not unique."""
         if primitives.get(primitive.name) is not primitive or not (
                 type(primitive).__module__.startswith("tanx.")):
-            raise Unwritable(f"{primitive.name}, which is no primitive of tanx")
+            raise Unwritable(f"{primitive.name}, which is not a primitive of tanx")
         self.known.add(primitive)
         return primitive.name
 
@@ -255,7 +255,7 @@ class _Writer:
         return f"{_known_type(type(value))}({','.join(items)})"
 
     def fields(self, value) -> str:
-        """An instance of a dataclass, which must be one of ours."""
+        """An instance of a dataclass of tanx."""
         return self.items(value, (getattr(value, field.name) for field in fields(value)))
 
     def known_constant(self, value) -> str:
@@ -267,11 +267,11 @@ class _Writer:
 
 
 _PLAIN = frozenset((bool, int, float, type(None)))
-"""Types of numbers that are written as Python writes them: infinity is ``inf``, and so on."""
+"""Types of numbers that are written like in Python; infinity is ``inf``."""
 
 
 def _text(value: str) -> str:
-    """A string in ASCII and within double quotes, none of which are in it."""
+    """A string in ASCII in double quotes, without double quotes inside."""
     return '"' + value.encode("unicode_escape").decode().replace('"', r"\x22") + '"'
 
 
@@ -294,12 +294,12 @@ _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[_Writer, Any], str]], ...
     (DimExpr, lambda writer, value: f"`{value}`"),
     (ShapedArray, _Writer.type),
 )
-"""How values of a type, or of one that inherits from it, are written."""
+"""How values of a type, or of a subclass, are written."""
 
 
 @lru_cache(256)
 def _form(kind: type) -> Callable[[_Writer, Any], str]:
-    """How values of a type are written; types are few, and asked about for each equation."""
+    """How values of a type are written; cached, because each equation needs it."""
     for known, form in _FORMS:
         if issubclass(kind, known):
             return form

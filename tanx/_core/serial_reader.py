@@ -1,10 +1,10 @@
 """Reads jaxprs from their serial form, which :mod:`tanx._core.serial` describes and writes.
 
-The text may come from anywhere, so nothing in it is believed. It is data: primitives and types of
+The text may come from anywhere, so it is not trusted. It is data: primitives and types of
 parameters are looked up by name among those of tanx, and nothing is evaluated. Every equation is
-inferred again, and the operands of each call, loop and branch are held against the types of its
-body. Sizes are bounded, so that a small text cannot stand for a huge program. Whatever is wrong
-is an :class:`Unreadable`.
+inferred again, and the operands of each call, loop and branch are checked against the types of its
+body. Sizes are bounded, so that a small text cannot describe a huge program. Any error raises
+:class:`Unreadable`.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ __all__ = ["Unreadable", "read", "read_value"]
 MOST_NESTED = 64
 """How deep tuples may be nested."""
 MOST_BODIES_DEEP = 512
-"""How deep bodies may call one another."""
+"""How deep calls of bodies may be nested."""
 MOST_EQUATIONS = 1 << 26
-"""Equations of a program with all its calls in place: compiling so many takes more than a day."""
+"""Limit of equations after inlining all calls: compiling that many takes more than a day."""
 MOST_DIMENSIONS = 64
 MOST_LETTERS = 1000
-"""Letters of a symbolic size."""
+"""Limit of characters of a symbolic size."""
 
 
 class Unreadable(ValueError):
-    """A text that is no jaxpr."""
+    """The text is not a jaxpr."""
 
 
 def read(text: str, constants: Sequence[np.ndarray], names: Sequence[str] = (),
          scope: Scope | None = None) -> ClosedJaxpr:
-    """The closed jaxpr that a text stands for, with a table of arrays and one of names.
+    """The closed jaxpr of a text, with a table of arrays and one of names.
 
     Symbolic sizes belong to a scope; without a scope, symbolic sizes are an error.
 
@@ -132,7 +132,7 @@ class _Reader:
             self.fail(f"{text!r} expected")
 
     def index(self, items: Sequence, what: str) -> int:
-        """A number of one of some items."""
+        """The number of one of ``items``."""
         number = int(self.take(_DIGITS, "a number")[0])
         if number >= len(items):
             self.fail(f"there is no {what} {number}")
@@ -203,7 +203,7 @@ class _Reader:
             self.equations[-1] += 1
 
     def atoms(self, variables: list[Var]) -> tuple[list, bool]:
-        """Results of a body, or types of those of an equation; whether it is the former."""
+        """The results of a body (true), or the types of an equation's results (false)."""
         found: list = []
         while True:
             if self.maybe("}"):
@@ -395,7 +395,7 @@ class _Reader:
                                   for data, var in zip(consts, body.constvars)])
 
     def word(self) -> Any:
-        """What begins with a word: a type, a member of an enumeration, an instance of a class."""
+        """A value that begins with a word: a type, a member of an enumeration, or an instance."""
         if _TYPE.match(self.line, self.at):
             return self.type()
         start = self.at
@@ -455,9 +455,9 @@ _VALUES = {"(": _Reader.group, "[": _Reader.sequence, "{": _Reader.mapping, '"':
 
 
 def _check_bodies(primitive, params: dict[str, Any], types: list, results: list) -> None:
-    """Hold the operands and results of a call, a loop or a branch against the types of its body.
+    """Check the operands and results of a call, a loop or a branch against the types of its body.
 
-    Rules of primitives assume it: functions that make such equations have checked it.
+    Rules of primitives assume that they match: the functions that make such equations check it.
     """
     flow = primitive.flow(params)
     if flow is None:

@@ -22,7 +22,7 @@ class Sharding:
     def device_set(self) -> set:
         """The devices that hold a part of the data."""
         raise NotImplementedError(explain(
-            f"tanx.sharding.{type(self).__name__}", "a sharding has to define device_set."))
+            f"tanx.sharding.{type(self).__name__}", "a sharding must define device_set."))
 
     memory_kind: str | None = None
 
@@ -77,7 +77,7 @@ class Sharding:
         raise NotImplementedError
 
     def is_equivalent_to(self, other: Any, ndim: int) -> bool:
-        """Whether two shardings lay out an array of ``ndim`` dimensions alike."""
+        """Whether two shardings lay out an array of ``ndim`` dimensions in the same way."""
         if self == other:
             return True
         return (isinstance(other, Sharding) and self.memory_kind == other.memory_kind
@@ -117,7 +117,7 @@ class SingleDeviceSharding(Sharding):
 
 
 class NamedSharding(Sharding):
-    """The data divided over a mesh as a partition spec says.
+    """The data divided over a mesh by a partition spec.
 
     >>> mesh = tanx.make_mesh((1,), ("x",), axis_types=(tanx.sharding.AxisType.Auto,))
     >>> NamedSharding(mesh, tanx.P("x"))
@@ -240,7 +240,7 @@ class ManualAxisType:
         return frozenset(mesh.manual_axes) - self.vur
 
     def to_ct_mat(self) -> ManualAxisType:
-        """The type of cotangents: unreduced axes become reduced ones, and the other way round."""
+        """The type of cotangents: unreduced axes become reduced ones, and vice versa."""
         return self.update(unreduced=self.reduced, reduced=self.unreduced)
 
     def update(self, **kwargs) -> ManualAxisType:

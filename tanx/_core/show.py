@@ -1,13 +1,13 @@
 """Print jaxprs, letter for letter as JAX does.
 
-A jaxpr is first written as a document of texts and possible line breaks, then laid out. A group of
-breaks stays on one line where all of it fits, and breaks everywhere else::
+A jaxpr is first written as a document of texts and possible line breaks, then laid out. A group is
+one line if it fits, else all of its breaks end lines::
 
     { lambda ; a:f32[3]. let b:f32[3] = mul a 2.0:f32[] in (b,) }
 
-Variables are named in the order in which they are met; inside ``jit`` those of the inner jaxpr take
-the names of the values they stand for. Jaxprs that are used twice, or are long, come first, under
-names of their own.
+Variables are named in order of occurrence; inside ``jit`` the variables of the inner jaxpr take the
+names of the values they are bound to. Jaxprs that are used twice, or are long, come first, under
+separate names.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PLAIN, KEYWORD, TYPE = (39, 22), (34, 1), (35, 22)
 
 
 class Text(NamedTuple):
-    """Words in a style, and remarks to be set at the end of their line."""
+    """Words in a style, and remarks for the end of their line."""
 
     words: str
     style: Style = PLAIN
@@ -45,20 +45,20 @@ class Text(NamedTuple):
 
 
 class Break(NamedTuple):
-    """The end of a line, or ``flat`` where the group around it fits on one."""
+    """The end of a line, or ``flat`` if the group around it fits on one line."""
 
     flat: str = " "
 
 
 class Nest(NamedTuple):
-    """Lines begun inside are indented by so much more."""
+    """Lines that begin inside are indented further."""
 
     indent: int
     inside: Document
 
 
 class Group(NamedTuple):
-    """Either all breaks of a group are flat, or none of its own."""
+    """A group whose own breaks are all flat, or none of them."""
 
     inside: Document
 
@@ -89,7 +89,7 @@ def fits(document: Document, room: int) -> bool:
 
 
 class Page:
-    """Lays out a document in lines of ``width`` columns where it can."""
+    """Lays out a document in lines of ``width`` columns if possible."""
 
     def __init__(self, width: int, use_color: bool):
         self.width = width
@@ -139,7 +139,7 @@ class Page:
         self.column = indent
 
     def text(self, remark_prefix: str) -> str:
-        """All lines; remarks stand one below the other, right of the longest line."""
+        """All lines; remarks are aligned to the right of the longest line."""
         margin = max([*self.columns, self.column])
         text = []
         for i, (pieces, columns) in enumerate(zip(self.lines, [*self.columns, self.column])):
@@ -257,7 +257,7 @@ class Printer:
                 " ", Nest(2, fill(map(self.atom, eqn.invars)))]
 
     def params(self, params: dict[str, Any]) -> Document:
-        """``[name=value name=value]``, or one a line."""
+        """``[name=value name=value]``, or one per line."""
         if not params:
             return ""
         items = [[Break() if i else Break(""), f"{name}=", self.value(value)]
@@ -265,14 +265,14 @@ class Printer:
         return Group(["[", Nest(2, items), Break(""), "]"])
 
     def value(self, value) -> Document:
-        """The value of a parameter: a jaxpr, a tuple of jaxprs, or anything that has a text."""
+        """The value of a parameter: a jaxpr, a tuple of jaxprs, or any object as text."""
         jaxpr = _open(value)
         if jaxpr is not None:
             return self.shared[jaxpr] if jaxpr in self.shared else self.jaxpr(jaxpr)
         if type(value) is tuple and value and all(_open(x) is not None for x in value):
             items = [[Break() if i else Break(""), self.value(x)] for i, x in enumerate(value)]
             return Group(["(", Nest(2, items), Break(""), ")"])
-        # Where an object lies in memory differs from run to run.
+        # Addresses of objects differ from run to run.
         return re.sub(r"(?<= at 0x)[0-9a-f]+(?=>)", lambda found: "X" * len(found[0]), str(value))
 
     def binders(self, variables: Sequence[Var]) -> Document:
@@ -297,14 +297,14 @@ class Printer:
 
 
 def _open(value) -> Jaxpr | None:
-    """A parameter as a jaxpr without constants, or None if it is no jaxpr."""
+    """A parameter as a jaxpr without constants, or None if it is not a jaxpr."""
     if isinstance(value, ClosedJaxpr):
         return value.jaxpr
     return value if isinstance(value, Jaxpr) else None
 
 
 def _name_of_call(eqn: JaxprEqn) -> str:
-    """The name of the jaxpr of an equation; one with custom rules has no name of its own."""
+    """The name of the jaxpr of an equation; one with custom rules has none."""
     custom = eqn.primitive.name.startswith("custom_")
     return str("" if custom else eqn.params.get("name", "")).strip("<>") or "jaxpr"
 
@@ -312,8 +312,8 @@ def _name_of_call(eqn: JaxprEqn) -> str:
 def _shared_jaxprs(jaxpr: Jaxpr, options: Options) -> dict[Jaxpr, str]:
     """The inner jaxprs to print first, with their names: those used twice, and long ones.
 
-    One sweep, outermost first. What is inside a jaxpr used twice is used twice itself; more often
-    makes no difference, so each is visited at most twice.
+    One sweep, outermost first. Jaxprs inside a jaxpr used twice are used twice themselves; more
+    uses make no difference, so each is visited at most twice.
     """
     uses: dict[Jaxpr, int] = {}
     called: dict[Jaxpr, str] = {}
@@ -343,13 +343,13 @@ def show_jaxpr(jaxpr: Jaxpr | ClosedJaxpr, *, source_info: bool = False, print_s
     Args:
       source_info: Add the user's line behind each equation.
       print_shapes: Write the types of variables.
-      custom_pp_eqn_rules: Leave out parameters that say nothing new. If False, all are printed.
+      custom_pp_eqn_rules: Omit redundant parameters. If False, all are printed.
       name_stack: Add the named scopes behind each equation.
       print_effects: Add the effects of each jaxpr.
-      use_color: Colour keywords and types by the codes that terminals know. None leaves that to
+      use_color: Colour keywords and types by ANSI codes. None means
         ``tanx.config.jax_pprint_use_color``, for terminals.
-      width: Columns to aim at.
-      annotation_prefix: What stands before a line's remarks.
+        width: The preferred number of columns.
+        annotation_prefix: The text before a line's remarks.
     """
     if use_color is None:
         use_color = pprint_use_color.value and sys.stdout is not None and sys.stdout.isatty()
@@ -372,7 +372,7 @@ def show_literal(literal: Literal, print_dtype: bool = True) -> str:
 
 
 def show_eqn(eqn: JaxprEqn, *, width: int = 80) -> str:
-    """One equation as text, its variables named as if it stood alone."""
+    """One equation as text, with variables named as if it were alone."""
     page = Page(width, use_color=False)
     page.write(Printer(Options(), {}).equation(eqn))
     return page.text("")

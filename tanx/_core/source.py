@@ -1,7 +1,7 @@
 """Places in the user's code.
 
-A frame belongs to the user when its file lies outside the package. Looking costs about a
-microsecond, so staging records it for each equation; eager execution never looks.
+A frame belongs to the user if its file is outside of the package. Finding it costs about a
+microsecond, so staging records it for each equation; eager execution does not.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SourceInfo(NamedTuple):
 
     @property
     def name_stack(self) -> NameStack:
-        """The named scopes, as libraries for JAX know them."""
+        """The named scopes, in the form that libraries for JAX use."""
         return NameStack(self.scopes)
 
     @property
@@ -59,7 +59,7 @@ class SourceInfo(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The source line itself, or an empty string where it cannot be read."""
+        """The source line itself, or an empty string if it cannot be read."""
         return linecache.getline(self.file, self.line).strip()
 
     @property
@@ -78,7 +78,7 @@ class SourceInfo(NamedTuple):
 
 class _Scopes(threading.local):
     names: tuple[str, ...] = ()
-    source: SourceInfo | None = None  # what equations are to be attributed to, where it is known
+    source: SourceInfo | None = None  # the line to attribute equations to, if it is known
 
 
 _scopes = _Scopes()
@@ -122,7 +122,7 @@ class named_scope:
 
 
 class unscoped:
-    """Leave all named scopes for a block: a function staged on its own knows none around it."""
+    """Leave all named scopes for a block: a function staged separately has no scopes around it."""
 
     __slots__ = ("outer",)
 
@@ -150,7 +150,7 @@ class attributed_to:
         _scopes.source = self.outer
 
 
-_ours: set[str] = set()  # files of the package, as far as they were met; asked for each equation
+_ours: set[str] = set()  # files of the package seen so far; looked up for each equation
 
 
 def is_ours(file: str) -> bool:
@@ -164,9 +164,9 @@ def is_ours(file: str) -> bool:
 
 
 _MOST_KNOWN = 1 << 13
-"""Places that are remembered; then all are forgotten."""
+"""Limit of cached places; then the cache is cleared."""
 _known: dict[tuple[int, int, tuple[str, ...]], tuple[CodeType, SourceInfo]] = {}
-"""Places in code that were met, by the id of the code, which is kept so that no other takes it.
+"""Cached places in code, by the id of the code, which is held so that the id stays unique.
 
 To find the line of a place, Python counts from the first one: in a function of 40 lines that takes
 two microseconds.
@@ -177,7 +177,7 @@ _excluded: tuple[str, ...] = (_PACKAGE,)
 
 
 def exclude(path: str) -> None:
-    """Count the files below a path as ours: those of a library that users do not look into."""
+    """Treat the files below a path as part of the package, for libraries built on it."""
     global _excluded
     _excluded += (path,)
     _known.clear()

@@ -1,4 +1,4 @@
-"""Spaces of memory: that of the device, and that of its host."""
+"""Memory spaces: of the device, and of its host."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["MemorySpace"]
 class MemorySpace(enum.Enum):
     """Where data is: on the device, on its host, or in either of them.
 
-    On the CPU these are the same memory; arrays remember what was asked for.
+    On the CPU these are the same memory; arrays record the requested one.
 
     >>> tanx.device_put(1.0, tanx.memory.Space.Host).sharding.memory_kind
     'pinned_host'
@@ -22,7 +22,7 @@ class MemorySpace(enum.Enum):
 
     @property
     def kind(self) -> str:
-        """The kind of memory of a device that is meant."""
+        """The name of the kind of memory."""
         return "pinned_host" if self is MemorySpace.Host else "device"
 
     def __repr__(self) -> str:

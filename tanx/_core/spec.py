@@ -20,7 +20,7 @@ class UnreducedKind(enum.Enum):
 
 
 class _Unconstrained:
-    """Stands in a spec for a dimension that the compiler may divide as it likes."""
+    """An entry of a spec for a dimension whose division the compiler chooses."""
 
     def __repr__(self) -> str:
         return "UNCONSTRAINED"
@@ -36,8 +36,8 @@ class PartitionSpec:
     """For each dimension of an array, the axes of a mesh that divide it.
 
     An entry is the name of an axis, a tuple of names, or None for a dimension that is whole on
-    every device. Dimensions without an entry are whole too. A value that is ``unreduced`` over
-    some axes has to be combined over them still; ``reduced`` is the mark of its cotangent.
+    every device. Dimensions without an entry are whole too. A value that is ``unreduced`` over some
+    axes must still be combined over them; its cotangent is ``reduced``.
 
     >>> PartitionSpec("x", None, ("y", "z"))
     P('x', None, ('y', 'z'))
@@ -90,7 +90,7 @@ class PartitionSpec:
         return self
 
     def to_ct_spec(self) -> PartitionSpec:
-        """The spec of cotangents: unreduced axes become reduced ones, and the other way round."""
+        """The spec of cotangents: unreduced axes become reduced ones, and vice versa."""
         return PartitionSpec(*self._partitions, unreduced=self._reduced, reduced=self._unreduced)
 
     def index(self, value) -> int:
@@ -152,7 +152,7 @@ def names_of(entry) -> tuple:
 
 
 def _entry(entry):
-    """An entry in its one form: no tuple of one name, no empty one."""
+    """An entry in canonical form: no tuple of one name, no empty tuple."""
     if isinstance(entry, tuple | list):
         return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
     return entry

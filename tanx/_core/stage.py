@@ -1,8 +1,8 @@
-"""Staging: run a Python function once and record what it does as a jaxpr.
+"""Staging: run a Python function once and record its operations as a jaxpr.
 
 Every primitive applied while a :class:`StageTrace` runs becomes an equation. Values that depend on
-no argument stay computable: when Python needs one (a shape, a bool, an index), the equations behind
-it are evaluated on the spot.
+no argument stay computable: when Python needs one (a shape, a bool, an index), the equations that
+compute it are evaluated immediately.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ class Staged(NamedTuple):
     out_tree: Any
     refs: tuple = ()  # references of eager code that it closes over: its leading arguments
     stateful: bool = False  # whether references are involved
-    guards: Guards = NONE  # what it has read of Python's state
+    guards: Guards = NONE  # the Python state that it has read
     high: bool = False  # whether values of high types are involved
 
 
 VARIANTS = 16
-"""Traces kept of one signature for different states that were read; the oldest goes first."""
+"""Limit of traces of one signature for different Python states; the oldest is dropped first."""
 
 
 class Memory(dict):
-    """The traces of a function, by signature; kept on the function, and gone with it.
+    """The traces of a function, by signature; kept on the function, and freed with it.
 
-    For a signature there may be several, each with its guards: the state that it was staged in.
+    For a signature there may be several, each with its guards: the state in which it was staged.
     """
 
     __slots__ = ("owner", "__weakref__")
@@ -74,7 +74,7 @@ class Memory(dict):
     def find(self, key: Any) -> Any:
         """The trace of a signature in the present state, or None.
 
-        The trace that is running, if any, then depends on that state, too.
+        The running trace, if any, then depends on that state, too.
         """
         for guards, value in self.get(key, ()):
             if not guards or guards.hold():
@@ -87,7 +87,7 @@ class Memory(dict):
         self[key] = ((guards, value), *self.get(key, ()))[:VARIANTS]
 
     def forget(self, closed: ClosedJaxpr) -> None:
-        """Forget the traces that gave a jaxpr."""
+        """Remove the traces whose result is a jaxpr."""
         for key, kept in list(self.items()):
             left = tuple(pair for pair in kept if pair[1].closed is not closed)
             if not left:
@@ -96,7 +96,7 @@ class Memory(dict):
                 self[key] = left
 
     def count(self) -> int:
-        """How much was staged."""
+        """The number of traces."""
         return sum(map(len, list(self.values())))
 
     def __reduce__(self):  # copies of the function start afresh
@@ -117,21 +117,21 @@ def keeps_traces(fun: Callable) -> bool:
 def memory_of(fun: Callable) -> Memory:
     """The traces of a Python function so far; all wrappers of one function share them.
 
-    Partials and objects that wrap a function (``functools.update_wrapper``) have some, too. Other
-    objects may be anything, and their attributes are no place for traces: those are traced again.
+    Partials and objects that wrap a function (``functools.update_wrapper``) have them, too. Other
+    objects are not modified, so they are traced again.
     """
     if not keeps_traces(fun):
         return Memory()
     members = fun.__dict__
     memory = members.get(_ATTRIBUTE)
     if memory is None or memory.owner is None or memory.owner() is not fun:
-        # functools.wraps hands attributes on to other functions: those get a memory of their own.
+        # functools.wraps copies attributes to other functions: these get a separate memory.
         memory = members[_ATTRIBUTE] = Memory(weakref.ref(fun))
     return memory
 
 
 OBJECTS = 64
-"""Callable objects and methods whose traces are kept; the one that was made first goes first."""
+"""Limit of callable objects and methods whose traces are kept; the oldest is dropped first."""
 
 _of_objects: dict[tuple[int, int], tuple[weakref.ref, Callable | None, Memory]] = {}
 
@@ -139,8 +139,8 @@ _of_objects: dict[tuple[int, int], tuple[weakref.ref, Callable | None, Memory]] 
 def memory_of_object(fun: Callable) -> Memory:
     """The traces of a callable object or of a bound method, for as long as the object lives.
 
-    They must not hold the object: ``Memory.owner`` tells which one it is. It is None if nothing
-    is kept: of classes, whose attributes are not watched, and of objects without weak references.
+    They must not hold the object, which is ``Memory.owner``. It is None if nothing is kept: for
+    classes, whose attributes are not watched, and for objects without weak references.
     """
     owner, function = (fun.__self__, fun.__func__) if isinstance(fun, MethodType) else (fun, None)
     if isinstance(owner, type):
@@ -161,13 +161,13 @@ def memory_of_object(fun: Callable) -> Memory:
 
 
 def clear_memories() -> None:
-    """Forget the traces of every function."""
+    """Remove the traces of every function."""
     for memory in list(_memories.values()):
         memory.clear()
 
 
 class _Constant(NamedTuple):
-    """A value that the function closes over; ``original`` is kept so that its id stays taken."""
+    """A value that the function closes over; ``original`` is held so that its id stays unique."""
 
     var: Var
     value: Any
@@ -175,7 +175,7 @@ class _Constant(NamedTuple):
 
 
 class StageTracer(Tracer):
-    """A value of the function being staged: a variable or a literal of the jaxpr to be."""
+    """A value of the function being staged: a variable or a literal of the future jaxpr."""
 
     __slots__ = ("atom",)
     _trace: StageTrace
@@ -194,7 +194,7 @@ class StageTracer(Tracer):
     def describe_origin(self) -> str:
         return self._trace.describe(self.atom)
 
-    # As programs for JAX know a tracer.
+    # Attributes that programs for JAX use.
 
     @property
     def val(self) -> Atom:
@@ -203,11 +203,11 @@ class StageTracer(Tracer):
 
     @property
     def parent(self) -> JaxprEqn | None:
-        """The equation that gives the value; None for arguments and constants."""
+        """The equation that computes the value; None for arguments and constants."""
         return None if isinstance(self.atom, Literal) else self._trace.producer.get(self.atom)
 
     def get_const(self):
-        """The value, where it depends on no argument; else None."""
+        """The value if it depends on no argument, else None."""
         return self.concrete()
 
     def __repr__(self) -> str:
@@ -257,8 +257,8 @@ class StageTrace(Trace):
         self.copies: dict[int, tuple[np.ndarray, Array]] = {}  # of NumPy's arrays, by their ids
         self.producer: dict[Var, JaxprEqn] = {}
         self.static: set[Var] = set()  # variables that depend on no argument
-        # Those of them that are known: constants, and what was needed so far. A tracer of a trace
-        # below stands for the value it has there.
+        # Known values of static variables: constants, and values computed so far. A tracer of a
+        # trace below represents the value it has there.
         self.values: dict[Var, Any] = {}
         self.debug = debug or DebugInfo()
 
@@ -305,7 +305,7 @@ class StageTrace(Trace):
         inferred = (explicit.infer(primitive, types, params) if Explicit.seen
                     else primitive.infer(*types, **params))
         effects = primitive.effects(*types, **params)
-        source = user_source() if self.staging else None  # eager derivatives are not read
+        source = user_source() if self.staging else None  # eager derivatives are not shown
         outvars = [*map(Var, inferred)] if primitive.multiple_results else [Var(inferred)]
         eqn = JaxprEqn(atoms, outvars, primitive, params, effects, source)
         self.eqns.append(eqn)
@@ -320,7 +320,7 @@ class StageTrace(Trace):
         return self.tracer(outvars[0])
 
     def _check_refs(self, primitive, types) -> None:
-        """References go to what reads and writes them, and to what runs functions."""
+        """Check that only primitives on references, or that run functions, take references."""
         if not primitive.ref_primitive and primitive.kind is not Kind.CALL:
             raise no_array(f"tanx.lax.{primitive.name}",
                            next(a for a in types if type(a) is AbstractRef))
@@ -384,7 +384,7 @@ class StageTrace(Trace):
         return [eqn for eqn in self.eqns if id(eqn) in needed]
 
     def describe(self, atom: Atom) -> str:
-        """Where a value came from: the arguments it depends on, and the line that made it."""
+        """The origin of a value: the arguments it depends on, and the line that made it."""
         names: list[str] = []
         known = self.debug.arg_names or ()
         seen: set[Atom] = set()
@@ -451,7 +451,7 @@ def _data(x) -> Array:
 
 def stage(fun: Callable, in_avals: Sequence[AbstractValue],
           debug: DebugInfo | None = None) -> tuple[Jaxpr, list[Any]]:
-    """Record a function of flat arguments that gives a list; its jaxpr and constants.
+    """Record a function of flat arguments that returns a list; its jaxpr and constants.
 
     Constants may be tracers of traces below: values of surrounding functions that it closes over.
     """
@@ -473,21 +473,21 @@ def stage(fun: Callable, in_avals: Sequence[AbstractValue],
 
 
 class _Nesting(threading.local):
-    """How many functions are being staged in this thread, each inside of the one before."""
+    """The depth of nested staging in this thread."""
 
     depth = 0
 
 
 _nesting = _Nesting()
 MANY = 40
-"""Functions inside of one another that have the stack raised: each takes about ten frames of it."""
+"""From this depth on the recursion limit is raised: each function takes about ten frames."""
 _room = more_frames(5_000)
 MOST = 400
-"""Functions inside of one another. Five hundred have been seen to use up 1.5 MB of a C stack."""
+"""Limit of nested functions. Five hundred were seen to use 1.5 MB of a C stack."""
 
 
 def _nested_too_deep(debug: DebugInfo | None) -> RecursionError:
-    """The error for functions inside of one another that may have no end."""
+    """The error for unbounded nesting of functions."""
     debug = debug or DebugInfo()
     return RecursionError(explain(
         "tanx", f"{MOST} functions are being traced, each called by another.",
@@ -504,15 +504,15 @@ def _traced_again(debug: DebugInfo | None) -> RuntimeError:
              f"called at: {user_source()}"]
     return RuntimeError(explain(
         "tanx.no_tracing", f"a function is traced for {debug.transform}, which no_tracing forbids.",
-        *facts, hint="tanx.explain_cache_misses tells what differs from earlier calls."))
+        *facts, hint="tanx.explain_cache_misses reports what differs from earlier calls."))
 
 
 def stage_closed(fun: Callable, in_avals: Sequence[ShapedArray],
                  debug: DebugInfo | None = None) -> tuple[ClosedJaxpr, list[Any]]:
     """As :func:`stage`, with tracers and references closed over as leading arguments.
 
-    The closed jaxpr holds the concrete constants; the tracers and references it needs are returned
-    beside it and are to be passed before the other arguments.
+    The closed jaxpr holds the concrete constants; the tracers and references it needs are a second
+    result, to be passed before the other arguments.
     """
     return _lifted(*stage(fun, in_avals, debug))
 

@@ -1,12 +1,12 @@
-"""Traces and tracers: how a running Python function is watched.
+"""Traces and tracers: how operations of a running Python function are intercepted.
 
 At each moment one trace is *running* in a thread; every primitive applied goes to it. A trace
-handles what involves its own tracers and hands the rest to the trace ``below``; at the bottom
+handles primitives with its own tracers and passes the others to the trace ``below``; at the bottom
 :class:`EvalTrace` computes. A transformation runs a function with a new trace on top::
 
     with running(JVPTrace(below=context.trace)) as trace: ...
 
-Executing on real data is the runtime's work, given through the hook ``EvalTrace.process``.
+The runtime executes on real data, through the hook ``EvalTrace.process``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["EvalTrace", "Trace", "Tracer", "context", "data_of", "leaked", "runn
 
 
 class Trace:
-    """What receives the primitives applied while it is running.
+    """Receives the primitives applied while it is running.
 
-    A trace of a library's own may follow JAX's way: it sets ``parent_trace``, the trace below, and
+    A library's trace may follow JAX's protocol: it sets ``parent_trace``, the trace below, and
     defines ``process_primitive``.
     """
 
@@ -34,7 +34,7 @@ class Trace:
 
     def __init__(self, below: Trace | None = None):
         if below is None and type(self) is not Trace and "parent_trace" in vars(type(self)):
-            below = self.parent_trace  # a slot of a library's, which it has set before
+            below = self.parent_trace  # set by the library
         self._stand_on(below)
 
     @property
@@ -59,7 +59,7 @@ class Trace:
 
     def process(self, primitive, args, params):
         """Apply ``primitive``; ``args`` are tracers of any trace, arrays, or Python scalars."""
-        rule = primitive.custom_call  # which this trace may take in another way
+        rule = primitive.custom_call  # this trace may process it in another way
         if rule is not None and getattr(type(self), rule.__name__) is not getattr(
                 Trace, rule.__name__):
             return rule(primitive, self, args, params)
@@ -70,15 +70,15 @@ class Trace:
         if type(self).process is Trace.process:
             raise NotImplementedError(errors.explain(
                 f"{type(self).__module__}.{type(self).__name__}",
-                "a trace has to define process_primitive.", f"primitive: {primitive}"))
+                "a trace must define process_primitive.", f"primitive: {primitive}"))
         with running(self):
             return self.process(primitive, tracers, params)
 
     def process_custom_jvp_call(self, primitive, fun, jvp, tracers, *, symbolic_zeros: bool):
         """Apply a function that has a rule for forward mode, both of flat arguments.
 
-        A trace of a library's own that defines it gets such functions by it; ``fun.call_wrapped``
-        runs the function. Others get an equation of ``custom_jvp_call``.
+        A library's trace that defines this method receives such functions by it;
+        ``fun.call_wrapped`` runs the function. Others get an equation of ``custom_jvp_call``.
         """
         return self.process_primitive(primitive, tracers, {
             "call_jaxpr": fun.call_wrapped, "jvp": jvp.call_wrapped, "num_consts": 0,
@@ -104,33 +104,33 @@ class Trace:
         return val
 
     def invalidate(self) -> None:
-        """State that the function behind the trace has returned."""
+        """Record that the function behind the trace has returned."""
         self.ended = True
 
     def is_valid(self) -> bool:
         """Whether the function behind the trace still runs."""
         return not getattr(self, "ended", False)
 
-    requires_low = False  # whether values of high types are to be taken apart before they get here
+    requires_low = False  # whether values of high types must be split into parts first
 
     @property
     def main(self) -> Trace:
-        """What libraries distinguish traces by: the trace itself."""
+        """The identity of the trace for libraries: the trace itself."""
         return self
 
     def literal(self, value, aval, written=None):
         """A scalar constant made while this trace runs; staging writes it as a literal.
 
-        ``written`` is the Python number it came from, where jaxprs are to show that.
+        ``written`` is the Python number it came from, if jaxprs should show that.
         """
         return self.underneath.literal(value, aval, written)
 
     def captured(self, x):
-        """A NumPy array as a constant of the function that is staged; the same one at each use."""
+        """A NumPy array as a constant of the staged function; the same one at each use."""
         return self.underneath.captured(x)
 
     def owns(self, tracer: Tracer) -> bool:
-        """Whether a tracer is this trace's to handle."""
+        """Whether a tracer belongs to this trace."""
         return tracer._trace is self
 
     @property
@@ -151,13 +151,13 @@ def _not_plugged(*_):
 
 
 class EvalTrace(Trace):
-    """The bottom: primitives run on real data at once."""
+    """The bottom: primitives run on real data immediately."""
 
     __slots__ = ()
 
     # Hook: run one primitive on concrete values. Set by ``tanx/__init__``.
     process = staticmethod(_not_plugged)
-    # An array of one scalar; given by :mod:`tanx._core.array`, which needs traces itself.
+    # An array of one scalar; set by :mod:`tanx._core.array`, which imports this module.
     literal = staticmethod(_not_plugged)
 
 
@@ -193,7 +193,7 @@ def _switch(trace: Trace) -> None:
 class Tracer(Operators):
     """A value that a trace follows through a function.
 
-    A library's own class may hand the type to the constructor, or define ``aval``.
+    A library's class may pass the type to the constructor, or define ``aval``.
     """
 
     __slots__ = ("_trace", "_aval", "__weakref__")
@@ -214,21 +214,21 @@ class Tracer(Operators):
         return None
 
     def data(self):
-        """As :meth:`concrete`, and where lanes have data of their own, that of all of them."""
+        """As :meth:`concrete`; for a batch, the data of all lanes."""
         return self.concrete()
 
     def describe_origin(self) -> str:
         """Which argument or operation the value came from, for messages."""
         return ""
 
-    # As programs for JAX know a tracer.
+    # Attributes that programs for JAX use.
 
     def full_lower(self):
-        """The value with no more tracers around it than there must be: itself."""
+        """The value without unnecessary tracers around it: itself."""
         return self
 
     def get_referent(self):
-        """What identifies the value: the tracer itself."""
+        """The identity of the value: the tracer itself."""
         return self
 
     def to_concrete_value(self):
@@ -237,14 +237,14 @@ class Tracer(Operators):
 
     @property
     def memory_space(self):
-        """Known of types only: ask ``tanx.typeof(x).memory_space``."""
+        """Raises: only types have it, as ``tanx.typeof(x).memory_space``."""
         raise ValueError(errors.explain(
-            "tanx.core.Tracer.memory_space", "a traced value does not tell its memory.",
-            f"value: {self.aval}", hint="tanx.typeof(x).memory_space does."))
+            "tanx.core.Tracer.memory_space", "a traced value has no memory space.",
+            f"value: {self.aval}", hint="use tanx.typeof(x).memory_space."))
 
     @property
     def dimension_as_value(self):
-        """The value as the size of a dimension, which it cannot be."""
+        """Raises: a traced value cannot be the size of a dimension."""
         raise TypeError(errors.explain(
             "tanx.core.Tracer.dimension_as_value", "sizes are integers known while tracing.",
             f"value: {self.aval}", hint="take sizes from x.shape."))
@@ -277,7 +277,7 @@ class Tracer(Operators):
     def __complex__(self) -> complex:
         return complex(self._known(errors.ConcretizationTypeError, "complex(x)"))
 
-    @boundary  # a leaked tracer may meet NumPy outside of any function of tanx
+    @boundary  # NumPy may convert a leaked tracer outside of any function of tanx
     def __array__(self, dtype=None, copy=None):
         return self._known(errors.TracerArrayConversionError).__array__(dtype)
 

@@ -1,8 +1,8 @@
-"""Data that comes from outside: what ``transfer_guard_host_to_device`` watches.
+"""Transfers of host data to a device, which ``transfer_guard_host_to_device`` reports.
 
-On the CPU arrays are in the memory of the host, and nothing is copied to a device. But a number or
-an array of NumPy that becomes an operand would be, on a device that has a memory of its own; the
-guard finds these places in a program before it goes there. Staged operations are no transfers.
+On the CPU arrays are in host memory, and nothing is copied. But a number or a NumPy array that
+becomes an operand would be copied to a device with separate memory; the guard finds these places in
+a program in advance. Staged operations are not transfers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["watch_transfer"]
 
 
 def watch_transfer(aval, explicit: bool = False) -> None:
-    """Data of a type comes in; ``explicit`` if that is what the user asked for."""
+    """Report a transfer of data of a type; ``explicit`` if the user requested it."""
     if not strict.value or context.trace.staging:
         return
     guard = transfer_guard_host_to_device.value

@@ -1,7 +1,7 @@
-"""Types of values: :class:`ShapedArray`, and how to find the type of anything.
+"""Types of values: :class:`ShapedArray`, and the type of any value.
 
-A type is what a trace knows of a value: shape, dtype, and whether the dtype is *weak* (came from a
-Python scalar, and so gives way in promotion). Types print as ``float32[3,4]``, weak ones as
+A type is what a trace knows of a value: shape, dtype, and whether the dtype is *weak* (from a
+Python scalar, so that other dtypes win in promotion). Types print as ``float32[3,4]``, weak ones as
 ``~float32[]``; jaxprs write them shorter, ``f32[3,4]``.
 """
 
@@ -45,8 +45,8 @@ class aval_property(NamedTuple):
 class AbstractValue:
     """Base of all types.
 
-    The methods up to :meth:`to_tangent` are what libraries for JAX ask of a type, and what a type
-    of their own may define. A value of a *high* type is made of values of others, its ``lo_ty``.
+    Libraries for JAX use the methods up to :meth:`to_tangent`, and may define them in their own
+    types. A value of a *high* type consists of values of other types, its ``lo_ty``.
     """
 
     __slots__ = ()
@@ -58,7 +58,7 @@ class AbstractValue:
         return self
 
     def to_tangent_aval(self) -> AbstractValue:
-        """The type of tangents, as libraries for JAX ask for it."""
+        """The type of tangents, under JAX's name."""
         return self.to_tangent()
 
     to_cotangent_aval = to_ct_aval = at_least_vspace = to_tangent_aval
@@ -85,7 +85,7 @@ class AbstractValue:
         return self.raise_val(*lo_vals_ft)
 
     def normalize(self) -> AbstractValue:
-        """The type in its one form."""
+        """The type in canonical form."""
         return self
 
     def matches(self, other: AbstractValue) -> bool:
@@ -97,7 +97,7 @@ class AbstractValue:
         return self
 
     def update_weak_type(self, weak_type: bool) -> AbstractValue:
-        """The same type, weak or not; types that are never weak stay as they are."""
+        """The same type, weak or not; unchanged for types that are never weak."""
         return self
 
     def update_manual_axis_type(self, mat) -> AbstractValue:
@@ -105,16 +105,16 @@ class AbstractValue:
         return self
 
     def leading_axis_spec(self) -> Any:
-        """How ``vmap`` and ``scan`` call the first axis."""
+        """The spec of the first axis for ``vmap`` and ``scan``."""
         return 0
 
     def inc_rank(self, size: int, spec) -> AbstractValue:
-        """The type with one more axis, of a size, where ``spec`` says."""
+        """The type with one more axis of a size, at ``spec``."""
         raise TypeError(self._lacks("inc_rank", "how it gets one more axis"))
 
     def dec_rank(self, size: int, spec) -> AbstractValue:
-        """The type without the axis that ``spec`` says."""
-        raise TypeError(self._lacks("dec_rank", "how an axis is taken away"))
+        """The type without the axis at ``spec``."""
+        raise TypeError(self._lacks("dec_rank", "how an axis is removed"))
 
     def update(self, **kwargs) -> AbstractValue:
         """The same type with some attributes replaced."""
@@ -129,7 +129,7 @@ class AbstractValue:
         raise NotImplementedError(self._lacks("shard", "how values are divided over devices"))
 
     def unshard(self, mesh, check_vma: bool, spec) -> AbstractValue:
-        """The type of the whole of which one device has a part of this type."""
+        """The type of the whole value, if this is the type of one device's part."""
         raise NotImplementedError(self._lacks("unshard", "how values are divided over devices"))
 
     def vspace_add(self, x, y):
@@ -142,7 +142,7 @@ class AbstractValue:
 
     def _lacks(self, method: str, what: str) -> str:
         return explain(f"tanx.core.{type(self).__name__}.{method}",
-                       f"this type does not say {what}.", f"type: {self}")
+                       f"this type does not define {what}.", f"type: {self}")
 
 
 class AbstractToken(AbstractValue):
@@ -176,9 +176,9 @@ class AbstractToken(AbstractValue):
 class ShapedArray(AbstractValue):
     """The type of arrays of one shape and dtype.
 
-    Where values lie is beside that: a type may state, by keyword, how they are divided over the
-    Explicit axes of a mesh (``sharding``) and how they relate to its manual axes
-    (``manual_axis_type``), in which memory they are (``memory_space``), and in which ``layout``.
+    A type may also state, by keyword, how values are divided over the Explicit axes of a mesh
+    (``sharding``), how they relate to its manual axes (``manual_axis_type``), in which memory they
+    are (``memory_space``), and in which ``layout``.
 
     >>> str(ShapedArray((3, 4), np.float32))
     'float32[3,4]'
@@ -188,7 +188,7 @@ class ShapedArray(AbstractValue):
 
     array_abstraction_level = 2
 
-    # Types are made all the time: four keywords with defaults would cost a tenth of a microsecond.
+    # Types are created often: four keywords with defaults would cost a tenth of a microsecond.
     def __init__(self, shape, dtype, weak_type: bool = False, **where):
         self.shape = shape if type(shape) is tuple else tuple(shape)
         self.dtype = dtype if isinstance(dtype, np.dtype) else dtypes.dtype(dtype)
@@ -219,7 +219,7 @@ class ShapedArray(AbstractValue):
 
     @property
     def sharding(self):
-        """How values are divided over a mesh; where the type leaves that open, no axis does."""
+        """How values are divided over a mesh; by no axis if the type does not state it."""
         stated = self.placement and self.placement.sharding
         return stated or NamedSharding(get_abstract_mesh(), PartitionSpec(*self.entries))
 
@@ -243,7 +243,7 @@ class ShapedArray(AbstractValue):
 
     @property
     def layout(self):
-        """The order of elements in memory, where the type states one."""
+        """The order of elements in memory, if the type states one."""
         return self._placed("layout")
 
     def _placed(self, field: str):
@@ -288,7 +288,7 @@ class ShapedArray(AbstractValue):
                               lambda entries: entries[:spec] + entries[spec + 1:])
 
     def _reshaped(self, shape: tuple, entries: Callable[[tuple], tuple]) -> ShapedArray:
-        """The type with another shape, and the entries of its spec changed alike."""
+        """The type with another shape, and with its spec changed accordingly."""
         placement = self.placement
         if placement is None or placement.sharding is None:
             return self.update(shape=shape)
@@ -319,7 +319,7 @@ class ShapedArray(AbstractValue):
                            sharding=NamedSharding(mesh.abstract_mesh, spec))
 
     def nospec(self, mesh, check_vma: bool, all_names: Sequence[Any]):
-        """The spec that says nothing of a value but along which manual axes it varies."""
+        """The spec that states only the manual axes along which a value varies."""
         names = tuple(n for n in all_names if n in self.mat.varying) if check_vma else tuple(
             all_names)
         return PartitionSpec(names) if names else PartitionSpec()
@@ -395,7 +395,7 @@ class ShapeDtypeStruct:
 
     @classmethod
     def like(cls, x) -> ShapeDtypeStruct:
-        """The shape and dtype of an array, a number, or of anything that has both.
+        """The shape and dtype of an array, a number, or any object that has both.
 
         >>> ShapeDtypeStruct.like(2.0)
         ShapeDtypeStruct(shape=(), dtype=float32, weak_type=True)
@@ -417,7 +417,7 @@ class ShapeDtypeStruct:
 
     @property
     def format(self):
-        """The layout and the sharding, as far as they were given.
+        """The layout and the sharding, if given.
 
         >>> ShapeDtypeStruct((2,), np.float32).format
         Format(layout=None, sharding=None)
@@ -479,18 +479,18 @@ class _Values(_ByClass):
         try:
             return super().__missing__(cls)
         except KeyError:
-            type_rules[cls]  # a KeyError if values of the class are no arrays
+            type_rules[cls]  # a KeyError if values of the class are not arrays
             return lambda x, **_: np.asarray(x, typeof(x).dtype)
 
 
-# From Python type to the rule that gives the type of its values. Array and Tracer are not here:
-# they answer ``.aval``. Others (typed keys, users' array types) may be added.
+# From Python type to the rule that returns the type of its values. Array and Tracer are not here:
+# they have ``.aval``. Others (typed keys, users' array types) may be added.
 type_rules: dict[type, Callable[[Any], AbstractValue]] = _ByClass()
-# Those of them whose values are of high types; see :mod:`tanx._core.high`. Such values may answer
-# to any attribute, so they are asked for none.
+# Classes whose values are of high types; see :mod:`tanx._core.high`. Such values may define any
+# attribute, so none is looked up.
 high_classes: dict[type, Callable[[Any], AbstractValue]] = {}
-# From Python type to the function that gives a NumPy array of the same value, for users' types that
-# NumPy is not to convert by itself.
+# From Python type to the function that returns a NumPy array of the same value, for users' types
+# that NumPy must not convert by itself.
 value_rules: dict[type, Callable[[Any], np.ndarray]] = _Values()
 
 
@@ -501,17 +501,17 @@ def _of_numpy(x) -> ShapedArray:
 
 
 def refuse_masked(x) -> None:
-    """NumPy's masked arrays are refused, whose masks would be lost."""
-    # Not by their class: importing that takes time, and few programs have any.
+    """Raise for NumPy's masked arrays, whose masks would be lost."""
+    # Not by their class: it is slow to import, and few programs use it.
     if isinstance(x, np.ndarray) and hasattr(x, "mask") and hasattr(x, "filled"):
         raise ValueError(explain(
-            "tanx.numpy.asarray", "arrays have no masks, so masked arrays are not taken.",
+            "tanx.numpy.asarray", "arrays have no masks, so masked arrays are not supported.",
             f"array: {x.dtype.name}{list(x.shape)}", hint="fill it: x.filled(value)."))
 
 
 @lru_cache(maxsize=64)
 def _scalar(dtype: np.dtype, weak_type: bool) -> ShapedArray:
-    """The type of numbers; one object, as a call may have a hundred thousand of them."""
+    """The type of numbers; one object, because a call may have a hundred thousand of them."""
     return ShapedArray((), dtype, weak_type)
 
 
@@ -526,7 +526,7 @@ def _of_python_scalar(x) -> ShapedArray:
 type_rules[np.ndarray] = _of_numpy
 type_rules[np.generic] = _of_numpy_scalar  # np.float64 is a float as well
 type_rules.update(dict.fromkeys(np.sctypeDict.values(), _of_numpy_scalar))  # found at once
-type_rules[DimExpr] = lambda size: _of_python_scalar(0)  # a number as any other, in computations
+type_rules[DimExpr] = lambda size: _of_python_scalar(0)  # an ordinary number in computations
 NUMBERS = frozenset((bool, int, float, complex))
 """Types of Python numbers."""
 type_rules.update(dict.fromkeys(NUMBERS, _of_python_scalar))
@@ -564,7 +564,7 @@ def _of_struct(x: ShapeDtypeStruct) -> AbstractValue:
 
 
 def described(x) -> Any:
-    """The type of a value as :func:`typeof` knows it, or of one that only has a shape and a dtype.
+    """As :func:`typeof`, and for objects that only have a shape and a dtype.
 
     >>> print(described(ShapeDtypeStruct((2,), np.float32)))
     float32[2]
@@ -583,13 +583,13 @@ def described(x) -> Any:
 
 
 def is_arraylike(x) -> bool:
-    """Whether :func:`typeof` knows ``x``, so that it may be an operand."""
+    """Whether :func:`typeof` accepts ``x``, so that it may be an operand."""
     return (type(x) in high_classes or getattr(x, "aval", None) is not None
             or any(base in type_rules for base in type(x).__mro__))
 
 
 def not_arraylike(function: str, x, position: int) -> TypeError:
-    """The error for an operand that is no array."""
+    """The error for an operand that is not an array."""
     return TypeError(explain(
         function, f"needs arrays or numbers, but argument {position} is a {type(x).__name__}.",
         f"argument {position}: {x!r:.200}",
@@ -597,7 +597,7 @@ def not_arraylike(function: str, x, position: int) -> TypeError:
 
 
 def ambiguous_truth(aval) -> ValueError:
-    """The error for asking whether an array is true that has other than one element."""
+    """The error for the truth value of an array with other than one element."""
     return ValueError(explain(
         "bool", "the truth value of an array with other than one element is ambiguous.",
         f"array: {aval}", hint="use x.any() or x.all()."))

@@ -1,8 +1,8 @@
-"""Functions with transformations around them, and what the transformations found out.
+"""Functions with transformations around them, and auxiliary results of the transformations.
 
-A *transformation* is a function ``gen(f, *static, *args)`` that calls ``f``. Put around a
-:class:`WrappedFun` it gives another one, and nothing runs until that is called. One with an
-auxiliary result puts it into a :class:`Store`, which can be asked when the function has run.
+A *transformation* is a function ``gen(f, *static, *args)`` that calls ``f``. Around a
+:class:`WrappedFun` it gives another one; nothing runs until that is called. An auxiliary result
+goes into a :class:`Store`, which can be read after the function has run.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["EqualStore", "Store", "StoreException", "WrappedFun", "cache", "merg
 
 
 class StoreException(Exception):
-    """A store was asked before it was filled, or filled twice."""
+    """A store was read before it was filled, or filled twice."""
 
 
 _EMPTY = object()
 
 
 class Store:
-    """Holds what a transformation found out, once."""
+    """Holds one auxiliary result of a transformation."""
 
     __slots__ = ("_value",)
 
@@ -46,7 +46,7 @@ class Store:
 
     @property
     def val(self):
-        """What it was filled with."""
+        """The stored value."""
         if self._value is _EMPTY:
             raise StoreException("Store empty: the function was not run yet.")
         return self._value
@@ -142,7 +142,7 @@ def _checked(name: str, fun) -> WrappedFun:
 
 
 def transformation2(gen: Callable, fun: Any = _EMPTY, *gen_static_args):
-    """Make a transformation of ``gen(f, *static, *args)``.
+    """Make a transformation from ``gen(f, *static, *args)``.
 
     >>> @tanx.extend.linear_util.transformation2
     ... def doubled(f, factor, x):
@@ -157,9 +157,9 @@ def transformation2(gen: Callable, fun: Any = _EMPTY, *gen_static_args):
 
 def transformation_with_aux2(gen: Callable, fun: Any = _EMPTY, *gen_static_args,
                              use_eq_store: bool = False, unk_names: bool = False):
-    """As :func:`transformation2`, of ``gen(f, store, *static, *args)``; also gives a thunk.
+    """As :func:`transformation2`, from ``gen(f, store, *static, *args)``; also returns a thunk.
 
-    The thunk returns what ``gen`` put into the store.
+    The thunk returns the value that ``gen`` stored.
 
     >>> @tanx.extend.linear_util.transformation_with_aux2
     ... def counted(f, store, *xs):
@@ -177,7 +177,7 @@ def transformation_with_aux2(gen: Callable, fun: Any = _EMPTY, *gen_static_args,
 
 
 def transformation(gen: Callable, fun: Any = _EMPTY, *gen_static_args):
-    """As :func:`transformation2`, of a generator: it yields arguments, then the result.
+    """As :func:`transformation2`, from a generator: it yields arguments, then the result.
 
     >>> @tanx.extend.linear_util.transformation
     ... def doubled(x):
@@ -223,7 +223,7 @@ def _run_generator_with_aux(gen, f, store, *args, **kwargs):
 
 
 def merge_linear_aux(aux1: Callable, aux2: Callable):
-    """Of two thunks the one whose function has run: whether it is the first, and its result.
+    """Which of two thunks has a function that has run: whether it is the first, and its result.
 
     >>> one, two = tanx.extend.linear_util.Store(), tanx.extend.linear_util.Store()
     >>> two.store("b")
@@ -242,7 +242,7 @@ def merge_linear_aux(aux1: Callable, aux2: Callable):
 
 
 def cache(call: Callable, *, explain: Callable | None = None) -> Callable:
-    """Remember what ``call(wrapped_function, *args)`` returns, by the function and the arguments.
+    """Cache the results of ``call(wrapped_function, *args)``, by the function and the arguments.
 
     >>> @tanx.extend.linear_util.cache
     ... def run(fun, x):

@@ -1,8 +1,8 @@
 """``maximum`` and ``minimum`` of arrays, with 0.0 greater than -0.0 on every processor.
 
-Those of NumPy give either zero, as the instruction of the processor does: on x86-64 the one that
-comes second, on ARM the right one, but not for narrow floats. Where a result is zero, the sign is
-found by comparing bits.
+NumPy's functions return either zero, depending on the processor: on x86-64 the second operand, on
+ARM the right one, except for narrow floats. If a result is zero, its sign is found by comparing
+bits.
 """
 
 from __future__ import annotations

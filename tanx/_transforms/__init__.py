@@ -1,4 +1,4 @@
 """The transformations: forward mode, linearization, transposition, batching.
 
-They know no primitive.
+They do not depend on any particular primitive.
 """

@@ -1,8 +1,8 @@
 """Discharge: functions that read and write references as functions from values to values.
 
 A jaxpr is run once more while every reference is a :class:`~tanx._core.cells.Cell`. Reads and
-writes are then operations on values, and what is recorded has no references: it takes the contents
-of references that were arguments, and gives, after its results, the contents it wrote.
+writes are then operations on values, and the recorded jaxpr has no references: it takes the
+contents of references that were arguments, and returns, after its results, the contents it wrote.
 
 Loops carry the contents they write to, so these are updated in place, like any carry.
 """
@@ -31,7 +31,7 @@ __all__ = ["DischargeTrace", "Discharged", "content_type", "contents", "discharg
 
 
 class DischargeTrace(Trace):
-    """Holds the cells of a function; hands all else down."""
+    """Holds the cells of a function; passes everything else to the trace below."""
 
     __slots__ = ()
     below: Trace
@@ -44,12 +44,12 @@ class DischargeTrace(Trace):
 class Discharged(NamedTuple):
     """A function without references."""
 
-    closed: ClosedJaxpr  # takes contents for references; gives results, then contents
+    closed: ClosedJaxpr  # takes contents for references; returns results, then contents
     written: tuple[int, ...]  # which of the arguments those contents are of
 
 
 def is_stateful(closed: ClosedJaxpr) -> bool:
-    """Whether a function takes references, or makes some of its own."""
+    """Whether a function takes references, or creates some."""
     return has_ref_effects(closed.effects) or any(
         type(v.aval) is AbstractRef for v in closed.jaxpr.invars)
 
@@ -66,10 +66,10 @@ def stateful_use(args: Sequence, params: dict[str, Any]) -> bool:
 @cached_by_jaxpr
 def discharge(closed: ClosedJaxpr, also: tuple[int, ...] = (),
               late: tuple[int, ...] = ()) -> Discharged:
-    """A function without references; contents at ``also`` are given even if they stay the same.
+    """A function without references; contents at ``also`` are returned even if unchanged.
 
-    References at ``late`` have late values (:mod:`tanx._control.late`), which come in behind all
-    arguments and come out behind all results.
+    References at ``late`` have late values (:mod:`tanx._control.late`), which are the last
+    arguments and the last results.
     """
     jaxpr = closed.jaxpr
     count = len(jaxpr.invars)
@@ -103,9 +103,9 @@ def content_type(aval):
 
 
 def late_type(aval: ShapedArray) -> ShapedArray:
-    """The type of the late value of a reference: one with a derivative, which holds any content.
+    """The type of the late value of a reference: it has a derivative, and can hold the content.
 
-    Integers of 32 and 64 bits are cut into pieces of 16 bits along a leading axis.
+    Integers of 32 and 64 bits are split into pieces of 16 bits along a leading axis.
     """
     if dtypes.issubdtype(aval.dtype, np.inexact):
         return aval
@@ -115,12 +115,12 @@ def late_type(aval: ShapedArray) -> ShapedArray:
 
 
 def contents(args: Iterable) -> list:
-    """Operands with the contents of references in place of these."""
+    """Operands with references replaced by their contents."""
     return [x.load() if is_ref(x) else x for x in args]
 
 
 def store(refs: Sequence, values: Sequence) -> None:
-    """Write new contents to references; those without a derivative take values alone."""
+    """Write new contents to references; references without a derivative take only values."""
     for ref, value in zip(refs, values, strict=True):
         check_writable(ref)
         ref.store(stop_gradient(value) if ref.aval.kind == NO_GRADIENT else value)
@@ -145,7 +145,7 @@ def run_flow(primitive, args: Sequence, params: dict[str, Any], flow,
 @cached_by_jaxpr
 def _step(body: ClosedJaxpr, constants: int, carries: int, late: tuple[int, ...],
           ) -> tuple[ClosedJaxpr, tuple[int, ...], tuple[int, ...]]:
-    """The body on contents; which constants it writes to, and so carries, and which rows.
+    """The body on contents; which constants it writes to, and so carries, and which rows it writes.
 
     Contents of such constants come first among its carries, then the late values of constants;
     contents of rows come last among its results.
@@ -254,7 +254,7 @@ def _run_while(primitive, args: Sequence, params: dict[str, Any], flow: WhileLoo
 
 def _run_choice(primitive, args: Sequence, params: dict[str, Any], flow: Choice,
                 late: Mapping[int, Any]) -> list:
-    """All branches give the contents that any of them writes to."""
+    """Apply a choice; all branches return the contents that any of them writes to."""
     check_distinct(f"tanx.lax.{primitive.name}", args)
     changed = tuple(sorted({i for branch in flow.branches for i in discharge(branch).written}))
     behind = tuple(i - 1 for i in late)
@@ -277,7 +277,7 @@ def run_call(primitive, args: Sequence, params: dict[str, Any],
 
 
 def _stored(refs: Sequence, outs: list, late: int) -> list:
-    """Write the contents among results to their references; the results without them."""
+    """Write the contents among results to their references; returns the other results."""
     end = len(outs) - late
     count = end - len(refs)
     store(refs, outs[count:end])

@@ -24,7 +24,7 @@ __all__ = ["JVPTrace", "JVPTracer", "jvp", "jvp_jaxpr"]
 class JVPTracer(Tracer):
     """A primal with its tangent."""
 
-    __module__ = "tanx.interpreters.ad"  # where users know it, imported or not
+    __module__ = "tanx.interpreters.ad"  # its public place, even if not imported
     __slots__ = ("primal", "tangent")
 
     def __init__(self, trace: JVPTrace, primal, tangent):
@@ -52,7 +52,7 @@ class JVPTracer(Tracer):
         return None
 
     def __array__(self, dtype=None, copy=None):
-        # The primal is known, but NumPy would lose the tangent without a word.
+        # The primal is known, but NumPy would lose the tangent silently.
         raise errors.TracerArrayConversionError(self)
 
     def __float__(self) -> float:
@@ -68,7 +68,7 @@ class JVPTracer(Tracer):
         return errors.ConcretizationTypeError(errors.explain(
             attempt, "a value that is being differentiated would lose its derivative.",
             f"value: {self.aval}", hint="keep computing with tanx.numpy; where no derivative is "
-            "wanted, write tanx.lax.stop_gradient(x)."))
+            "needed, write tanx.lax.stop_gradient(x)."))
 
     def __repr__(self) -> str:
         tangent = self.tangent
@@ -114,7 +114,7 @@ class PairedRef(Reference, Tracer):
 
 
 class PrimalRef(Reference, Tracer):
-    """A reference of the trace below to the primals of what is written here."""
+    """A reference of the trace below, to the primals of written values."""
 
     __slots__ = ("ref",)
     _trace: JVPTrace
@@ -137,7 +137,7 @@ class PrimalRef(Reference, Tracer):
 
 
 class JVPTrace(Trace):
-    """Applies the ``jvp`` rule of every primitive that meets one of its tracers."""
+    """Applies the ``jvp`` rule of every primitive with one of its tracers as an operand."""
 
     __slots__ = ()
     below: Trace
@@ -170,7 +170,7 @@ class JVPTrace(Trace):
         return self.pair(out, tangent)
 
     def _without_tangent(self, primitive, primals, params):
-        """Primitives that return integers have no derivative; all others say why they lack one."""
+        """The result of a primitive that returns integers; others raise why they have no rule."""
         out = self.below.process(primitive, primals, params)
         for y in out if primitive.multiple_results else [out]:
             if dtypes.issubdtype(typeof(y).dtype, np.inexact):
@@ -178,7 +178,7 @@ class JVPTrace(Trace):
         return out
 
     def pair(self, primal, tangent):
-        """A tracer, or the bare primal where the tangent is zero."""
+        """A tracer, or the bare primal if the tangent is zero."""
         if isinstance(tangent, Reference):
             return PairedRef(self, primal, tangent)
         if type(tangent) is Zero:
@@ -204,10 +204,10 @@ class JVPTrace(Trace):
 
 def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any],
         below: Trace | None = None) -> tuple[list, list]:
-    """Run a function of flat arguments that gives a list; primals out and tangents out.
+    """Run a function of flat arguments that returns a list; primals out and tangents out.
 
-    Tangents may be symbolic zeros, in and out. ``below`` is the trace that sees the operations on
-    primals and tangents; the running one unless given.
+    Tangents may be symbolic zeros, in and out. ``below`` is the trace that processes the operations
+    on primals and tangents; by default the running one.
     """
     outer = context.trace
     trace = JVPTrace(outer if below is None else below)
@@ -228,9 +228,9 @@ def jvp_jaxpr(closed: ClosedJaxpr, nonzero: Sequence[bool],
               ) -> tuple[ClosedJaxpr, list[bool]]:
     """The forward-mode derivative of a closed jaxpr, as a closed jaxpr.
 
-    It takes the primals, then the tangents of the arguments that are ``nonzero``; it gives the
-    primals, then the tangents that are not zero. The second result says which those are.
-    ``instantiate_outs`` asks for tangents even where they are zero.
+    It takes the primals, then the tangents of the arguments that are ``nonzero``; it returns the
+    primals, then the nonzero tangents. The second result says which those are. With
+    ``instantiate_outs`` zero tangents are returned, too.
     """
     count = len(closed.jaxpr.invars)
     wanted = ([instantiate_outs] * len(closed.jaxpr.outvars)

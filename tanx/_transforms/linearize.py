@@ -1,9 +1,9 @@
 """Linearization: separate known values from values that depend on unknown ones.
 
-:class:`PartialTrace` runs on top of another trace. An operation on known values goes straight
-below; one that meets an unknown value is recorded, and the known values it uses become constants
-of the recorded jaxpr: the residuals. Linearization is forward mode with unknown tangents: the
-primals are computed at once, and the recorded equations are linear in the tangents.
+:class:`PartialTrace` runs on top of another trace. An operation on known values goes to the trace
+below; one with an unknown operand is recorded, and the known values it uses become constants of the
+recorded jaxpr: the residuals. Linearization is forward mode with unknown tangents: the primals are
+computed immediately, and the recorded equations are linear in the tangents.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["PartialTrace", "linearize", "partial_eval", "partial_eval_jaxpr"]
 
 
 class PartialTrace(StageTrace):
-    """Records only what depends on its own arguments."""
+    """Records only operations that depend on its own arguments."""
 
     __slots__ = ()
     below: Trace
@@ -60,9 +60,9 @@ def partial_eval(fun: Callable, unknown: Sequence[AbstractValue | None], args: S
     """Run a function whose arguments are partly unknown.
 
     ``unknown`` holds a type for each unknown argument and None for the known ones, whose values
-    are in ``args``. Gives the outputs (None if unknown), which of them are unknown, and the
-    jaxpr of the unknown part with its residuals. ``forget`` says which outputs to take for
-    unknown in any case.
+    are in ``args``. Returns the outputs (None if unknown), which of them are unknown, and the jaxpr
+    of the unknown part with its residuals. ``forget`` says which outputs to treat as unknown in any
+    case.
     """
     trace = PartialTrace(context.trace)
     values = [x if aval is None else trace.argument(aval) for x, aval in zip(args, unknown)]
@@ -77,9 +77,9 @@ def linearize(fun: Callable, primals: Sequence[Any],
               active: Sequence[bool] | None = None) -> tuple[list, list[bool], Jaxpr, list[Any]]:
     """The value of a function and its derivative there, as a linear jaxpr.
 
-    ``fun`` takes flat arguments and gives a list. Gives the primal outputs, which outputs have a
-    nonzero tangent, the jaxpr from tangents of the ``active`` arguments (all, unless given) to
-    those tangents, and its residuals.
+    ``fun`` takes flat arguments and returns a list. Returns the primal outputs, which outputs have
+    a nonzero tangent, the jaxpr from tangents of the ``active`` arguments (by default all) to those
+    tangents, and its residuals.
     """
     active = [True] * len(primals) if active is None else active
     trace = PartialTrace(context.trace)
@@ -98,11 +98,11 @@ def partial_eval_jaxpr(closed: ClosedJaxpr, unknown: Sequence[bool], forget: Seq
                        ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], list[int | None]]:
     """Split a closed jaxpr into a known part and an unknown part.
 
-    The known part takes the known arguments and gives the known outputs, then residuals. The
-    unknown part takes the residuals, then the unknown arguments, and gives the unknown outputs.
+    The known part takes the known arguments and returns the known outputs, then residuals. The
+    unknown part takes the residuals, then the unknown arguments, and returns the unknown outputs.
     The third result says which outputs are unknown; the fourth, for each residual, which known
     argument it is, or None if the known part computes it (only those are among its outputs).
-    ``forget`` says which outputs to take for unknown in any case.
+    ``forget`` says which outputs to treat as unknown in any case.
     """
     in_avals = closed.in_avals
     found: dict[str, Any] = {}

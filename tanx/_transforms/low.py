@@ -1,11 +1,10 @@
-"""Lowering: functions on values of high types as functions on the parts of these.
+"""Lowering: functions on values of high types as functions on their parts.
+A jaxpr is run once more in a :class:`LowTrace`. Values of high types are then Python objects that
+hold tracers of arrays; a primitive that takes or returns one is expanded into the operations of its
+implementation, and loops, branches and calls get lowered bodies. The recorded jaxpr has no high
+types.
 
-A jaxpr is run once more while :class:`LowTrace` watches. Values of high types are then Python
-objects that hold tracers of arrays; a primitive that takes or gives one is expanded into the
-operations of its implementation, and loops, branches and calls get lowered bodies. What is recorded
-has no high types.
-
-By then all derivatives have been taken, which types and primitives have rules of their own for.
+This happens after differentiation, for which types and primitives have their own rules.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def run_low(primitive, args: Sequence, params: dict[str, Any]) -> list:
 
 
 def _expanded(primitive, args: Sequence, params: dict[str, Any]) -> list:
-    """Run the body of a use in its place; the rules that the use had are dropped."""
+    """Run the body of a use in its place; its rules are dropped."""
     body = primitive.called(params) or params.get("call_jaxpr")
     if body is None:
         raise NotImplementedError(explain(

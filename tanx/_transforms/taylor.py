@@ -6,9 +6,9 @@ not scaled by factorials, so that high orders neither overflow nor lose digits.
 A primitive may have a rule ``taylor``; see :mod:`tanx._ops.series`. Without one
 
 * loops and branches run bodies that carry series, for every primitive that has a ``flow``;
-* everything else follows from the ``jvp`` rule. Where the tangent does not depend on the operands
-  that move, the primitive is linear in them, and applies to each coefficient by itself. Else
-  ``y' = jvp(x, x')`` is run in Taylor mode one order below, and integrated.
+* everything else follows from the ``jvp`` rule. If the tangent does not depend on the operands that
+    move, the primitive is linear in them, and is applied to each coefficient. Else
+    ``y' = jvp(x, x')`` is run in Taylor mode one order below, and integrated.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class JetTracer(Tracer):
 
 
 class JetTrace(Trace):
-    """Applies the ``taylor`` rule of every primitive that meets one of its tracers."""
+    """Applies the ``taylor`` rule of every primitive with one of its tracers as an operand."""
 
     __slots__ = ("order",)
     below: Trace
@@ -100,11 +100,11 @@ class JetTrace(Trace):
         return self.join(out, terms)
 
     def join(self, primal, terms: Series):
-        """A tracer, or the bare value where it does not change."""
+        """A tracer, or the bare value if it does not change."""
         return primal if terms is zero_series else JetTracer(self, primal, terms)
 
     def split(self, x) -> tuple[Any, Series]:
-        """The value and the series of anything."""
+        """Value and series of any value."""
         if type(x) is JetTracer and x._trace is self:
             return x.primal, x.terms
         return x, zero_series
@@ -119,10 +119,10 @@ class JetTrace(Trace):
 
 def taylor(fun: Callable, primals: Sequence[Any], series: Sequence[Series], order: int,
            ) -> tuple[list, list[Series]]:
-    """Run a function of flat arguments that gives a list; values and series of its results.
+    """Run a function of flat arguments that returns a list; values and series of its results.
 
     Every series is :data:`zero_series` or has ``order`` coefficients. Coefficients may be
-    :class:`Zero`: they are left out where that is possible.
+    :class:`Zero`: they are skipped if possible.
     """
     outer = context.trace
     below = outer
@@ -151,7 +151,7 @@ def taylor(fun: Callable, primals: Sequence[Any], series: Sequence[Series], orde
 
 
 def _instantiated(terms: Series, aval, order: int) -> list:
-    """The coefficients of a series, written out."""
+    """The coefficients of a series, with zeros as arrays."""
     return [zeros_of(aval.to_tangent())] * order if terms is zero_series else list(terms)
 
 
@@ -161,7 +161,7 @@ def flattened(series: Sequence[Series]) -> list:
 
 
 def gathered(coefficients: Sequence[Any], moving: Sequence[bool], order: int) -> list[Series]:
-    """The series that :func:`flattened` wrote out."""
+    """The inverse of :func:`flattened`."""
     rest = iter(coefficients)
     return [[next(rest) for _ in range(order)] if m else zero_series for m in moving]
 
@@ -171,9 +171,9 @@ def taylor_jaxpr(closed: ClosedJaxpr, order: int, moving: tuple[bool, ...],
                  wanted: tuple[bool, ...] | None = None) -> tuple[ClosedJaxpr, list[bool]]:
     """A closed jaxpr in Taylor mode, as a closed jaxpr.
 
-    It takes the values, then the coefficients of the arguments that are ``moving``; it gives the
-    values, then the coefficients of the results that move. The second result says which those
-    are; ``wanted`` ones are written out even where they are zero.
+    It takes the values, then the coefficients of the arguments that are ``moving``; it returns the
+    values, then the coefficients of the results that move. The second result says which those are;
+    ``wanted`` ones are returned even if they are zero.
     """
     count = len(moving)
     found: list[bool] = []
@@ -196,7 +196,7 @@ def taylor_jaxpr(closed: ClosedJaxpr, order: int, moving: tuple[bool, ...],
 
 
 def _without_rule(primitive, primals, series, params, order: int) -> tuple[Any, Any]:
-    """The result of a primitive and its series, from what else the primitive says of itself."""
+    """The result of a primitive and its series, from its ``flow`` or its ``jvp`` rule."""
     if type(primitive.jvp) is not Never:
         flow = primitive.flow(params)
         if flow is not None:
@@ -205,7 +205,7 @@ def _without_rule(primitive, primals, series, params, order: int) -> tuple[Any, 
     out = primitive.bind(*primals, **params)
     outs = out if primitive.multiple_results else [out]
     if any(dtypes.issubdtype(typeof(y).dtype, np.inexact) for y in outs):
-        primitive.jvp(primals)  # says why there is no derivative
+        primitive.jvp(primals)  # raises the reason for no derivative
     return out, [zero_series] * len(outs) if primitive.multiple_results else zero_series
 
 
@@ -240,8 +240,8 @@ def _by_derivative(primitive, primals, series, params, order: int) -> tuple[Any,
 def _tangent(primitive, primals, moving: Sequence[bool], params):
     """The tangent of a result as a jaxpr of the operands that move, and then their tangents.
 
-    Gives the jaxpr, its constants, which results have a tangent, and whether none of these depends
-    on the operands: the primitive then is linear in them.
+    Returns the jaxpr, its constants, which results have a tangent, and whether none of these
+    depends on the operands: then the primitive is linear in them.
     """
     which: list[bool] = []
     count = sum(moving)
@@ -277,7 +277,7 @@ def _moving(series: Sequence[Series]) -> tuple[bool, ...]:
 
 
 def _started(carry, series, moving, order: int) -> list[Series]:
-    """The series of carries: one that is zero at first may not be so after a step."""
+    """The series of carries: one that is zero initially may be nonzero after a step."""
     return [_instantiated(ts, typeof(x), order) if m else zero_series
             for x, ts, m in zip(carry, series, moving)]
 

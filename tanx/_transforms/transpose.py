@@ -23,16 +23,16 @@ def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
              as_given: bool = False, wanted: Sequence[bool] | None = None) -> list:
     """Cotangents of the arguments of a linear jaxpr, given those of its results.
 
-    ``args`` holds :class:`Linear` for each argument to be differentiated and a value for those
-    that are known; the answer has None for the latter. Equations that do not depend on linear
-    arguments are evaluated on the way. Zeros stay symbolic. ``sums`` holds cotangents that some
-    of the arguments have already, to be added to.
+    ``args`` holds :class:`Linear` for each argument to differentiate, and the values of known
+    arguments; the result has None for the latter. Equations that do not depend on linear arguments
+    are evaluated first. Zeros stay symbolic. ``sums`` holds cotangents to which those of some
+    arguments are added.
 
-    Rules of users may give cotangents of another dtype than that of the value. Those are converted,
-    but with ``as_given`` not where they are the whole cotangent of an argument.
+    Users' rules may return cotangents of another dtype than that of the value. These are converted,
+    but with ``as_given`` not if they are the whole cotangent of an argument.
 
-    Equations that only arguments not ``wanted`` lead to are left out; the answers for these
-    arguments mean nothing.
+    Equations that lead only to arguments not ``wanted`` are skipped; the results for these
+    arguments are meaningless.
     """
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, residuals, strict=True))
     values.update((v, x) for v, x in zip(jaxpr.invars, args, strict=True) if type(x) is not Linear)
@@ -91,7 +91,7 @@ def _accumulate(totals: dict, atom, ct) -> None:
         return
     if atom in totals:
         total = totals[atom]
-        # They differ where one of them came from a user's rule.
+        # They differ if one of them came from a user's rule.
         if not (atom.aval.is_high or typeof(total).matches(typeof(ct))):
             total, ct = (_of_dtype(x, atom.aval.dtype) for x in (total, ct))
         ct = sum_cotangents(total, ct)
@@ -107,9 +107,9 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], nonzero_cts: Se
                     ) -> tuple[ClosedJaxpr, list[bool]]:
     """The transpose of a closed jaxpr, as a closed jaxpr.
 
-    It takes the known arguments, then the cotangents that are nonzero, and gives the cotangents
-    of the ``linear`` arguments that are not zero; the second result says which those are.
-    ``instantiate_outs`` asks for cotangents even where they are zero.
+    It takes the known arguments, then the nonzero cotangents, and returns the nonzero cotangents of
+    the ``linear`` arguments; the second result says which those are. With ``instantiate_outs`` zero
+    cotangents are returned, too.
     """
     jaxpr = closed.jaxpr
     known_avals = [v.aval for v, is_linear in zip(jaxpr.invars, linear) if not is_linear]

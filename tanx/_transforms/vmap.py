@@ -1,4 +1,4 @@
-"""Batching: run a function on arrays with an extra axis that it does not see."""
+"""Batching: run a function on arrays with an extra axis that the function does not see."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from .._ops.base import materialize
 __all__ = ["Axis", "BatchTrace", "BatchTracer", "batch", "batch_jaxpr", "lanes_of", "mapped_types"]
 
 mapped_types: set[type] = set()
-"""Classes that libraries map over by functions of their own, which ``vmap`` does not call."""
+"""Classes that libraries map by their own functions, which ``vmap`` does not call."""
 
 
 class Axis(NamedTuple):
     """The axis being mapped: its name (None for most) and its size.
 
-    Tracers belong to an axis, not to one run over it: a rule that a user wrote inside of a mapped
+    Tracers belong to an axis, not to one run over it: a user's rule defined inside of a mapped
     function runs later, and may close over values of that function.
     """
 
     name: Any
     size: int
-    divided: tuple | None = None  # the mesh and what of it divides the lanes
+    divided: tuple | None = None  # the mesh and its axes that divide the lanes
 
 
 class BatchTracer(Tracer):
-    """A value with a batch axis at ``dim``; to the function it looks as if it had none."""
+    """A value with a batch axis at ``dim``, which the function does not see."""
 
-    __module__ = "tanx.interpreters.batching"  # where users know it, imported or not
+    __module__ = "tanx.interpreters.batching"  # its public place, even if not imported
     __slots__ = ("value", "dim")
     _trace: BatchTrace
 
@@ -66,12 +66,12 @@ class BatchTracer(Tracer):
 
     @property
     def val(self):
-        """The value with its batch axis, by JAX's name: programs print it to look inside."""
+        """The value with its batch axis, by JAX's name: programs print it for debugging."""
         return self.value
 
     @property
     def batch_dim(self) -> int:
-        """Where the batch axis is, by JAX's name."""
+        """The batch axis, by JAX's name."""
         return self.dim
 
     def data(self):
@@ -118,7 +118,7 @@ _BATCHES = frozenset((BatchTracer, HighBatchTracer, MappedRef))
 
 
 class BatchTrace(Trace):
-    """Applies the ``batch`` rule of every primitive that meets one of its tracers."""
+    """Applies the ``batch`` rule of every primitive with one of its tracers as an operand."""
 
     __slots__ = ("axis",)
     below: Trace
@@ -161,7 +161,7 @@ class BatchTrace(Trace):
         return self.axis.size != 1
 
     def wrap(self, value, dim: int | None):
-        """A tracer, or the bare value where it has no batch axis."""
+        """A tracer, or the bare value if it has no batch axis."""
         if dim is None:
             return value
         if high_classes and typeof(value).is_high:
@@ -173,7 +173,7 @@ class BatchTrace(Trace):
         return type(trace) is BatchTrace and trace.axis is self.axis
 
     def split(self, x) -> tuple[Any, int | None]:
-        """Value and batch axis of anything."""
+        """Value and batch axis of any value."""
         return (x.value, x.dim) if type(x) in _BATCHES and self.owns(x) else (x, None)
 
 
@@ -185,7 +185,7 @@ def _by_rule(primitive, axis: Axis, values, dims, params) -> tuple[Any, Any]:
 
 def batch(fun: Callable, axis: Axis, args: Sequence[Any], dims: Sequence[int | None],
           ) -> tuple[list, list[int | None]]:
-    """Run a function of flat arguments that gives a list over a batch; outputs and their axes."""
+    """Run a function of flat arguments that returns a list over a batch; outputs and their axes."""
     outer = context.trace
     trace = BatchTrace(outer, axis)
     tracers = [MappedRef(trace, x, d) if d is not None and isinstance(x, Reference)
@@ -203,7 +203,7 @@ def batch(fun: Callable, axis: Axis, args: Sequence[Any], dims: Sequence[int | N
 
 
 def lanes_of(trace: Trace | None) -> int:
-    """For how many lanes an operation is done that a trace hands down."""
+    """The number of lanes of an operation that a trace passes down."""
     count = 1
     while trace is not None:
         if isinstance(trace, BatchTrace):
@@ -213,7 +213,7 @@ def lanes_of(trace: Trace | None) -> int:
 
 
 def to_axis(x, dim: int | None, size: int, destination: int | None, where: str = "tanx.vmap"):
-    """An output with its batch axis at the place the caller asked for."""
+    """An output with its batch axis at the requested place."""
     if destination is None:
         if dim is not None:
             raise ValueError(errors.explain(
@@ -230,7 +230,7 @@ def batch_jaxpr(closed: ClosedJaxpr, axis: Axis, dims: Sequence[int | None],
     """The batched version of a closed jaxpr, as a closed jaxpr.
 
     Arguments have their batch axis at ``dims``; outputs have it at 0 or not at all (None in the
-    second result), unless ``instantiate`` asks for it. Those of high types are mapped as they say.
+    second result), unless ``instantiate`` requests it. High types define how they are mapped.
     """
     axis = Axis(*axis)  # another one: the result may be used for any axis that equals this one
     count = len(closed.jaxpr.outvars)

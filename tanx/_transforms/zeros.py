@@ -1,8 +1,8 @@
-"""Known zeros: what is computed from them alone is left out.
+"""Known zeros: operations on them alone are skipped.
 
-Series begin with coefficients most of which are zero, as of ``x + v t``, and rules of Taylor mode
-multiply and add them as any others. They run in a :class:`ZeroTrace`, which knows what products,
-sums and linear functions make of a zero; everything else gets an array of zeros.
+Most coefficients of initial series are zero, as for ``x + v t``, and rules of Taylor mode multiply
+and add them like any others. They run in a :class:`ZeroTrace`, which knows the results of products,
+sums and linear functions of zeros; all other operations get an array of zeros.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["ZeroTrace", "ZeroTracer", "is_known_zero"]
 def is_known_zero(x) -> bool:
     """Whether a value is zero whatever the arguments are.
 
-    A tracer of derivatives or of lanes is more than the number that it has.
+    A tracer of derivatives or of lanes does not count, even if its value is zero.
     """
     if isinstance(x, Tracer) and not isinstance(x, StageTracer):
         return False
@@ -49,7 +49,7 @@ class ZeroTracer(Tracer):
 
 
 class ZeroTrace(Trace):
-    """Finds the results that are zero because operands are."""
+    """Finds results that are zero because their operands are."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class ZeroTrace(Trace):
         return ZeroTracer(self, aval)
 
     def array(self, x):
-        """A zero of this trace as an array; anything else as it is."""
+        """A zero of this trace as an array; other values unchanged."""
         if not self.knows(x):
             return x
         with running(self.underneath):
@@ -94,7 +94,7 @@ def _vanishes(primitive: Primitive, zero: Sequence[bool]) -> bool:
 
 
 def _other(primitive: Primitive, args: Sequence[Any], zero: Sequence[bool]):
-    """The operand of a sum that is not zero; None of anything else."""
+    """The nonzero operand of a sum; None for other primitives."""
     return args[zero.index(False)] if primitive in _SUMS else None
 
 

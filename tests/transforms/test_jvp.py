@@ -141,7 +141,7 @@ def test_nothing_loses_its_derivative_in_silence(attempt, use):
     assert str(caught.value) == (
         f"{attempt}: a value that is being differentiated would lose its derivative.\n"
         "  value: ~float32[]\n"
-        "  Hint: keep computing with tanx.numpy; where no derivative is wanted, write "
+        "  Hint: keep computing with tanx.numpy; where no derivative is needed, write "
         "tanx.lax.stop_gradient(x).")
     under_jvp(lambda x: use(lax.stop_gradient(x)))
 
