@@ -54,7 +54,7 @@ FORMS = ("stablehlo", "jaxpr", "loops", "schedule", "llvm")
 """The forms of a program that can be printed: the one for other compilers, then tanx's own."""
 
 
-# -- what all stages know --------------------------------------------------------------------------
+# -- shared by all stages --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,7 @@ class Program:
 
     @cached_property
     def places(self) -> tuple[list, list]:
-        """Where arguments and results are: devices, shardings, and None for nowhere in
-        particular."""
+        """The places of arguments and results: devices, shardings, or None."""
         closed, given = self.closed, [info.place for info in tree_flatten(self.args_info)[0]]
         found = places_ahead(closed.in_avals, [*[None] * len(self.captured), *given], closed)
         wanted = self.in_shardings or (None,) * len(given)
@@ -118,7 +117,7 @@ class Program:
 
     @cached_property
     def donated(self) -> tuple[bool, ...]:
-        """Arguments whose data may be reused: those given away, and contents to be replaced."""
+        """Arguments whose data may be reused: donated ones, and contents that are replaced."""
         given = [info.donated for info in tree_flatten(self.args_info)[0]]
         flags = [flag for flag, aval in zip([*(False for _ in self.captured), *given],
                                             self.closed.in_avals, strict=True)
@@ -129,7 +128,7 @@ class Program:
 
     @cached_property
     def plain(self) -> ClosedJaxpr:
-        """The function as compilers take it: on words, if it is one of long keys."""
+        """The function in the form for compilers: long keys are replaced by their words."""
         closed = self.pure.closed
         if KeyType.any_is_long:
             from .._compiler.long_keys import has_long_keys, on_words
@@ -256,7 +255,7 @@ class Traced(Stage):
         """Not available: programs are compiled as they are traced."""
         raise NotImplementedError(explain(
             "tanx.stages.Traced.physicalize", "there is no separate form without extended dtypes.",
-            hint="lower() takes functions of random keys as they are."))
+            hint="lower() takes functions of random keys directly."))
 
     def with_consts_as_arg(self) -> tuple[list, Traced]:
         """The arrays that the function closes over, and the function with a list of them in front.
@@ -323,9 +322,9 @@ class Lowered(Stage):
 
         Args:
           dialect: ``"stablehlo"`` (the default), for other compilers, which not every program has;
-          or   ``"jaxpr"``, ``"loops"``, ``"schedule"`` (how the loops run on this machine) or
-          ``"llvm"``,   the forms of tanx's compiler. debug_info: Whether StableHLO and jaxprs show
-          the user's line after each operation.
+            or ``"jaxpr"``, ``"loops"``, ``"schedule"`` (how the loops run on this machine) or
+            ``"llvm"``, the forms of tanx's compiler.
+          debug_info: Whether StableHLO and jaxprs show the user's line after each operation.
 
         >>> text = tanx.jit(jnp.sin).lower(1.0).as_text()
         >>> "stablehlo.sine %arg0 : tensor<f32>" in text
@@ -525,8 +524,8 @@ class Compiled(Stage):
           path: The file to write, as ``"f.so"``.
           header: The header file to write, as ``"f.h"``. It declares the C function, with the types
             of its arguments and results.
-          name: The name of the C function; by default that of the Python function, or that of the
-          file if   the function has none.
+          name: The name of the C function; by default that of the Python function, or of the file
+            if the function has none.
           link: Options for the linker, such as ``["-lopenblas"]`` for the LAPACK that programs with
             large decompositions of matrices call.
 
@@ -540,7 +539,7 @@ class Compiled(Stage):
                                     else os.path.basename(path).partition(".")[0])
         if chosen != identifier(chosen):
             raise ValueError(explain(
-                "tanx.stages.Compiled.save", f"{chosen!r} is no name of a function in C.",
+                "tanx.stages.Compiled.save", f"{chosen!r} is not a name of a function in C.",
                 hint="choose one by name=..."))
         if program.pure.written or program.captured:
             raise NotImplementedError(explain(
@@ -549,7 +548,7 @@ class Compiled(Stage):
         if program.low is not program.closed:
             raise NotImplementedError(explain(
                 "tanx.stages.Compiled.save", f"{program.name} has values of high types, which have "
-                "no form in C.", hint="pass the arrays that they are made of."))
+                "no form in C.", hint="pass the arrays that they consist of."))
         outs = tree_unflatten(program.out_tree, [0] * len(program.closed.out_avals))
         save_library(
             program.module, chosen, program.closed.jaxpr.debug_info.arg_names,
@@ -582,7 +581,7 @@ class Compiled(Stage):
 
 
 def _sharding(place: Any) -> Sharding:
-    """The sharding of an array on a device, or nowhere in particular."""
+    """The sharding of an array at a place: a device, a sharding, or None."""
     return place if isinstance(place, Sharding) else SingleDeviceSharding(
         place or default_device())
 
@@ -593,11 +592,11 @@ def _signature(aval: Any) -> Any:
 
 
 def _format(shape: tuple[int, ...]) -> Format:
-    """Row-major order, which all arrays have."""
+    """Row-major order, the format of all arrays."""
     return Format(Layout(tuple(range(len(shape))), ()), SingleDeviceSharding(default_device()))
 
 
 def _path(key: str) -> str:
-    """``[0][1]`` and ``[1]['k']`` of ``(args, kwargs)`` as a caller writes them."""
+    """``[0][1]`` and ``[1]['k']`` of ``(args, kwargs)`` in the form of a call."""
     head, _, rest = key[1:].partition("]")
     return ("args" if head == "0" else "kwargs") + rest

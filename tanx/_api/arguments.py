@@ -17,7 +17,7 @@ __all__ = ["as_tuple", "check_callable", "check_leaves", "is_single", "not_an_ar
 
 
 def check_callable(function: str, fun) -> None:
-    """Check that a transformation gets a function."""
+    """Check that the argument of a transformation is a function."""
     if not callable(fun):
         raise TypeError(explain(function, "needs a function to transform.", f"given: {fun!r:.100}"))
     if isinstance(fun, staticmethod):
@@ -53,7 +53,7 @@ def is_single(argnums) -> bool:
 
 def positions_and_names(fun: Callable, function: str, what: str, nums, names,
                         ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """``static_argnums`` and ``static_argnames``: each completed by what the other implies."""
+    """``static_argnums`` and ``static_argnames``, each completed from the other."""
     positions = as_tuple(function, f"{what}_argnums", nums, int)
     keywords = as_tuple(function, f"{what}_argnames", names, str)
     parameters = parameters_of(fun) if positions or keywords else None  # looking them up takes time
@@ -104,7 +104,7 @@ def not_an_array(function: str, fun: Callable, name: str, leaf, hint: str = "") 
         error = ValueError
         hint = "convert it with tanx.numpy.asarray, or register its class as a pytree."
     return error(explain(
-        function, f"argument {name} of {name_of(fun)} is no array.",
+        function, f"argument {name} of {name_of(fun)} is not an array.",
         f"value: {leaf!r:.100} of type {type(leaf).__name__}", hint=hint or None))
 
 

@@ -1,4 +1,4 @@
-"""Derivatives as users call them: ``grad``, ``jvp``, ``vjp``, ``linearize``, Jacobians."""
+"""Public derivatives: ``grad``, ``jvp``, ``vjp``, ``linearize``, Jacobians."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def grad(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = Fa
     """The gradient of a function with a scalar result.
 
     ``argnums`` are the positions to differentiate: an int, or several, which gives a tuple. With
-    ``has_aux`` the function returns ``(result, aux)`` and the gradient comes with ``aux``;
+    ``has_aux`` the function returns ``(result, aux)``, and ``aux`` is returned with the gradient;
     ``holomorphic`` allows complex results; ``allow_int`` allows integer arguments, whose
     gradients have the empty dtype ``float0``.
 
@@ -136,8 +136,8 @@ def _check_inputs(fun, args, chosen, leaves, holomorphic: bool, allow_int: bool)
                                "differentiate with respect to arrays only; choose with argnums.")
         if is_ref(leaf):
             raise TypeError(explain(
-                "tanx.grad", "references are not differentiated: a gradient of one goes to "
-                "another.", f"{name(i)}: {typeof(leaf)}",
+                "tanx.grad", "references are not differentiated: their gradients go to other "
+                "references.", f"{name(i)}: {typeof(leaf)}",
                 hint="use tanx.vjp and with_refs; other arguments may be references."))
         if typeof(leaf).is_high:
             continue
@@ -179,7 +179,7 @@ def _scalar_result(fun, result, has_aux: bool, holomorphic: bool, aux: dict) -> 
         kind = "complex" if holomorphic else "real"
         raise TypeError(explain(
             "tanx.grad", f"{name_of(fun)} must return a {kind} number.", f"returned: {aval}",
-            hint="use holomorphic=True where the function is, else tanx.vjp."
+            hint="use holomorphic=True if the function is, else tanx.vjp."
             if aval.dtype.kind == "c" else "use tanx.vjp for other results."))
     return [result, *extra]
 
@@ -191,7 +191,7 @@ def _types(tree) -> str:
 
 
 class _Shown:
-    """Prints as the type of an array, and as itself otherwise."""
+    """Prints an array as its type, and other values unchanged."""
 
     def __init__(self, value):
         self.text = str(typeof(value)) if is_arraylike(value) else repr(value)
@@ -223,7 +223,7 @@ def jvp(fun: Callable, primals, tangents, has_aux: bool = False):
     check_callable("tanx.jvp", fun)
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         raise TypeError(explain(
-            "tanx.jvp", "primals and tangents must be tuples or lists, an entry an argument.",
+            "tanx.jvp", "primals and tangents must be tuples or lists, one entry per argument.",
             f"primals:  {type(primals).__name__}", f"tangents: {type(tangents).__name__}",
             hint="for one argument write (x,)."))
     leaves, in_tree = tree_flatten(tuple(primals))
@@ -288,13 +288,13 @@ def _checked_high_tangent(function: str, primal, aval, tangent):
     if not is_arraylike(tangent) or not aval.matches(typeof(tangent)):
         found = typeof(tangent) if is_arraylike(tangent) else f"{tangent!r:.100}"
         raise ValueError(explain(
-            function, "a tangent must be of the type that the type of its primal tells.",
+            function, "a tangent must have the tangent type of its primal's type.",
             f"primal:  {typeof(primal)}", f"tangent: {found}, expected {aval}"))
     return as_array(tangent)
 
 
 def _flat(fun: Callable, in_tree, has_aux: bool, function: str) -> tuple[Callable, dict]:
-    """``fun`` on flat arguments: results, then the arrays in ``aux``; and how to restore them."""
+    """``fun`` on flat arguments: results, then the arrays in ``aux``; and data to restore them."""
     found: dict = {}
 
     def flat(*xs):
@@ -426,8 +426,8 @@ class _Pushforward:
 def linear_transpose(fun: Callable, *primals, reduce_axes=()) -> Callable:
     """The transpose of a function that is linear in its arguments.
 
-    ``primals`` give the types of the arguments (arrays, ``ShapeDtypeStruct``, or anything with a
-    shape and a dtype); their values do not matter.
+    ``primals`` have the types of the arguments (arrays, ``ShapeDtypeStruct``, or any object with a
+    shape and a dtype); their values are ignored.
 
     >>> linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)
     (Array(6., dtype=float32, weak_type=True),)
@@ -454,8 +454,8 @@ def linear_transpose(fun: Callable, *primals, reduce_axes=()) -> Callable:
 def fwd_and_bwd(fun: Callable, argnums, has_aux: bool = False, jitted: bool = True):
     """The two halves of reverse mode as two functions.
 
-    ``fwd(*args)`` gives the result and residuals; ``bwd(residuals, cotangent)`` gives cotangents
-    of the arguments in ``argnums``.
+    ``fwd(*args)`` returns the result and residuals; ``bwd(residuals, cotangent)`` returns
+    cotangents of the arguments in ``argnums``.
 
     >>> fwd, bwd = fwd_and_bwd(lambda x, y: x * y, argnums=(0, 1))
     >>> z, residuals = fwd(2.0, 3.0)

@@ -1,4 +1,4 @@
-"""Platforms and their clients, as libraries ask for them."""
+"""Platforms and their clients, for libraries."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def backend_xla_version(platform: str | None = None) -> int | None:
 
 def register_backend_factory(name: str, factory, *, priority: int = 0, fail_quietly: bool = True,
                              experimental: bool = False, make_topology=None, c_api=None) -> None:
-    """Refused: programs are compiled for the platforms that tanx knows.
+    """Raises: programs are compiled for tanx's own platforms only.
 
     >>> tanx.extend.backend.register_backend_factory("mine", lambda: None)
     Traceback (most recent call last):
@@ -68,7 +68,7 @@ def register_backend_factory(name: str, factory, *, priority: int = 0, fail_quie
     """
     raise NotImplementedError(explain(
         "tanx.extend.backend.register_backend_factory",
-        "tanx has a compiler of its own, and clients of XLA cannot be added.",
+        "tanx has its own compiler, and clients of XLA cannot be added.",
         f"name: {name}"))
 
 
@@ -122,7 +122,7 @@ def clear_in_memory_compilation_cache() -> None:
 def get_compile_options(num_replicas: int, num_partitions: int, device_assignment=None,
                         env_options_overrides: dict | None = None, fdo_profile: bytes | None = None,
                         detailed_logging: bool = True, backend=None) -> CompileOptions:
-    """Options for a program of so many devices. tanx compiles for one, and needs none of them.
+    """Options for a program on several devices. tanx compiles for one, and ignores them.
 
     >>> tanx.extend.backend.get_compile_options(1, 1).num_partitions
     1

@@ -1,4 +1,4 @@
-"""``vmap`` as users call it."""
+"""The public ``vmap``."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
     """Map a function over an axis of its arguments, all at once.
 
     ``in_axes`` says which axis of each argument to map: an int, None (not mapped), or a tuple with
-    an entry an argument, each of which may be a pytree that is a prefix of the argument.
+    one entry per argument, each of which may be a pytree that is a prefix of the argument.
     ``out_axes`` says where the mapped axis goes in the results. Keyword arguments are mapped along
     axis 0. ``axis_name`` lets collectives such as ``lax.psum`` name the axis; ``axis_size``
-    is needed only where nothing is mapped.
+    is needed only if nothing is mapped.
 
-    ``chunk_size`` is how many lanes run at once, one chunk after the other, which bounds the memory
-    for intermediate values; ``memory_budget`` bounds it by bytes, and finds the size of chunks.
+    ``chunk_size`` is the number of lanes that run at once, one chunk after another, which bounds
+    the memory for intermediate values; ``memory_budget`` is a bound in bytes, which determines the
+    size of chunks.
     Both give the results of the whole batch, and compile. A gradient of the result stores values of
     all chunks, unless the function is wrapped in :func:`tanx.checkpoint`.
 
@@ -58,7 +59,7 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, int | tuple | MappingSpec)):
         raise TypeError(explain(
-            "tanx.vmap", "in_axes must be an int, None, or a tuple with an entry an argument.",
+            "tanx.vmap", "in_axes must be an int, None, or a tuple with one entry per argument.",
             f"in_axes: {in_axes!r}"))
     chunks = Chunks(chunk_size, memory_budget, axis_name)
 
@@ -72,13 +73,13 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
         if mapped_types:
             _refuse_mapped_types(args, kwargs)
         leaves, in_tree = tree_flatten((args, kwargs))
-        if any(type(x) is Zero for x in leaves):  # a rule of a library maps its tangents
+        if any(type(x) is Zero for x in leaves):  # a library's rule maps its tangents
             hidden = vmap(lambda *a, **k: fun(*_shown(a), **_shown(k)), in_axes, out_axes,
                           axis_name, axis_size, spmd_axis_name, sum_match)
             return hidden(*_hidden(args), **_hidden(kwargs))
         axes = axes_of("tanx.vmap", "in_axes", in_axes, args) + [0] * (
             len(leaves) - tree_structure(args).num_leaves)
-        # What is not mapped may be anything, such as dtypes and strings; numbers stay numbers.
+        # Leaves that are not mapped may be any objects, such as dtypes and strings.
         check_leaves("tanx.vmap", fun, args, kwargs, [
             0 if axis is None else x for x, axis in zip(leaves, axes)])
         leaves = [x if axis is None and (type(x) in NUMBERS or not is_arraylike(x))
@@ -140,7 +141,7 @@ def _from_front(axis, x):
 
 
 def _check_mapped(result, dims, places) -> None:
-    """Check that an output that depends on the mapped axis gets an axis for it.
+    """Check that ``out_axes`` has an axis for each output that depends on the mapped axis.
 
     Libraries match the words of the rule, and the path.
     """
@@ -150,14 +151,14 @@ def _check_mapped(result, dims, places) -> None:
             raise ValueError(explain(
                 "tanx.vmap", f"at vmap out_axes{keystr(path)}, got axis spec None but output was "
                 f"batched on axis {dim}.", f"output: {typeof(x)}",
-                hint="give an integer in out_axes for what depends on the mapped axis."))
+                hint="give an integer in out_axes for outputs that depend on the mapped axis."))
 
 
 def _placed(x, dim, size: int, place):
     if isinstance(place, MappingSpec) or isinstance(dim, MappingSpec):
         if place != dim:
             raise ValueError(explain(
-                "tanx.vmap", "out_axes must tell how an output of a high type is mapped.",
+                "tanx.vmap", "out_axes must state how an output of a high type is mapped.",
                 f"output:   {typeof(x)}, mapped by {dim}", f"out_axes: {place}"))
         return x
     if place is not None:
@@ -165,7 +166,7 @@ def _placed(x, dim, size: int, place):
         if not -rank <= place < rank:
             raise ValueError(explain(
                 "tanx.vmap", f"out_axes names axis {place} of an output that has {rank}, "
-                "the mapped one included.", f"output: {typeof(x)}"))
+                "including the mapped one.", f"output: {typeof(x)}"))
     return to_axis(x, dim, size, place)
 
 
@@ -175,13 +176,13 @@ def _refuse_mapped_types(args, kwargs) -> None:
     found = next((type(x) for x in parts if type(x) in mapped_types), None)
     if found is not None:
         raise NotImplementedError(explain(
-            "tanx.vmap", "values of a class that is mapped by functions of its own are not known.",
+            "tanx.vmap", "a class with its own functions for mapping is not supported.",
             f"class: {found.__name__}",
             hint="map over the arrays that it holds, or register it as a pytree alone."))
 
 
 def axes_of(function: str, what: str, axes, tree) -> list[int | None]:
-    """One axis a leaf, from a pytree of axes that is a prefix of ``tree``."""
+    """One axis per leaf, from a pytree of axes that is a prefix of ``tree``."""
     is_none = _is_none
     for axis in tree_flatten(axes, is_leaf=is_none)[0]:
         if isinstance(axis, bool) or not (axis is None or isinstance(axis, int | MappingSpec)):
@@ -193,7 +194,7 @@ def axes_of(function: str, what: str, axes, tree) -> list[int | None]:
         details = prefix_errors(axes, tree, is_leaf=is_none)
         why = str(details[0](what)) if details else str(error)
         raise ValueError(explain(
-            function, f"{what} must be a prefix of the structure it speaks of.", why)) from None
+            function, f"{what} must be a prefix of the structure it describes.", why)) from None
 
 
 def _is_none(x) -> bool:

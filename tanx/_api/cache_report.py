@@ -1,4 +1,4 @@
-"""``cache_report``: what was traced and compiled, why again, how long it took, what is kept."""
+"""``cache_report``: traces and compilations, their reasons and times, and cached programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._runtime.ledger import Row, ledger
 __all__ = ["CacheReport", "TraceRecord", "cache_report", "note_trace"]
 
 _REMEMBERED = 2000
-"""Different traces that are remembered for the report, a line or two of text each."""
+"""Limit of different traces recorded for the report, a line or two of text each."""
 _SHOWN = 12
 """Traces of a function that the text of a report shows."""
 
@@ -98,7 +98,7 @@ def _size(nbytes: float) -> str:
 
 
 def cache_report() -> CacheReport:
-    """What was traced and compiled so far, why again, how long it took, and what is cached.
+    """The traces and compilations so far, with reasons and times, and the cached programs.
 
     Programs are cached up to ``config.tanx_program_bytes``; the least recently used ones are
     dropped first. The report is a tuple of records, and readable when printed.

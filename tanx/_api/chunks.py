@@ -19,11 +19,11 @@ from ..errors import explain
 __all__ = ["Chunks"]
 
 Batch = tuple[list, list]
-"""Outputs, and where each has its batch axis, or None."""
+"""Outputs, and the batch axis of each, or None."""
 
 
 class Chunks:
-    """How many lanes run at once: a number of them, or as many as a budget of bytes allows."""
+    """The number of lanes that run at once: a given number, or as a budget of bytes allows."""
 
     def __init__(self, size: int | None, budget: int | None, axis_name: Any):
         for name, value in (("chunk_size", size), ("memory_budget", budget)):
@@ -32,11 +32,11 @@ class Chunks:
                                          f"{name}: {value!r}"))
         if size is not None and budget is not None:
             raise ValueError(explain(
-                "tanx.vmap", "chunk_size and memory_budget say the same in two ways.",
+                "tanx.vmap", "chunk_size and memory_budget exclude each other.",
                 f"chunk_size:    {size}", f"memory_budget: {budget}", hint="give one of them."))
         if (size is not None or budget is not None) and axis_name is not None:
             raise ValueError(explain(
-                "tanx.vmap", "an axis that is mapped in chunks has no name: collectives need all "
+                "tanx.vmap", "an axis mapped in chunks cannot have a name: collectives need all "
                 "lanes at once.", f"axis_name: {axis_name!r}",
                 hint="leave out chunk_size and memory_budget, or reduce outside of vmap."))
         self.size, self.budget = size, budget
@@ -72,10 +72,10 @@ class Chunks:
                 return chunk
             if chunk == 1:
                 raise ValueError(explain(
-                    "tanx.vmap", "the values in between of one lane alone exceed the budget.",
+                    "tanx.vmap", "the intermediate values of a single lane exceed the budget.",
                     f"memory_budget: {in_words(self.budget)}", f"one lane:      {in_words(needed)}",
                     hint="tanx.checkpoint and loops such as tanx.lax.map keep fewer of them."))
-            # They mostly grow with the lanes: few guesses are needed.
+            # Bytes grow almost linearly with the lanes: few guesses are needed.
             chunk = max(1, min(chunk // 2, chunk * self.budget // needed))
 
 
@@ -107,7 +107,7 @@ def _run(flat: Callable, size: int, leaves: Sequence, dims: Sequence, chunk: int
     out_dims: list[int | None] = []
 
     def some(lanes: Sequence) -> list:
-        """The outputs for some lanes, those without a batch axis as they are."""
+        """The outputs for some lanes; those without a batch axis are unchanged."""
         nonlocal out_dims
         given, width = list(leaves), typeof(lanes[0]).shape[0]
         for i, x in zip(places, lanes):

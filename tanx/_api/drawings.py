@@ -1,4 +1,4 @@
-"""Shardings drawn as text: which part of an array lies on which device."""
+"""Shardings drawn as text: the device of each part of an array."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def visualize_sharding(shape: Sequence[int], sharding: Sharding, *, use_color: b
     Args:
       shape: The shape of the array.
       sharding: How it is laid out.
-      use_color: Whether to print in color, where the package ``rich`` is installed.
+      use_color: Whether to print in color, if the package ``rich`` is installed.
       scale: How much larger to draw.
-      min_width: The width of a part, in letters, at least.
-      max_width: The width of the drawing, in letters, at most.
-      color_map: A function from the number of a device to its color, as ``rich`` knows colors.
+      min_width: The minimum width of a part, in characters.
+      max_width: The maximum width of the drawing, in characters.
+      color_map: A function from the number of a device to its color for ``rich``.
 
     >>> place = tanx.sharding.SingleDeviceSharding(tanx.devices()[0])
     >>> tanx.debug.visualize_sharding((4, 2), place)
@@ -95,7 +95,7 @@ def _boxes(labels: list[list[str]], width: int, padding: int) -> str:
 
 
 def _show(text: str, use_color: bool, color_map, parts: dict) -> None:
-    """Print a drawing, the labels in color where that can be done."""
+    """Print a drawing, with labels in color if possible."""
     if use_color:
         try:
             from rich.console import Console

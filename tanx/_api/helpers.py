@@ -33,8 +33,8 @@ def flatten_axes(name: str, treedef, axis_tree, *, kws: bool = False,
                  tupled_args: bool = False) -> list[int | None]:
     """One axis for each leaf of a structure, from a pytree of axes that is a prefix of it.
 
-    ``name`` is what messages call the pytree; ``kws`` leaves out keyword arguments, which are the
-    second part of the structure, and gives them axis 0.
+    ``name`` is the name of the pytree in messages; with ``kws``, keyword arguments, the second part
+    of the structure, get axis 0.
 
     >>> flatten_axes("in_axes", tanx.tree.structure({"a": 1, "b": (2, 3)}), {"a": 0, "b": None})
     [0, None, None]

@@ -29,7 +29,7 @@ __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
 
 
 def jacfwd(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
-    """The Jacobian by forward mode, a column at a time: best where outputs outnumber inputs.
+    """The Jacobian by forward mode, column by column: best for more outputs than inputs.
 
     For each output leaf of shape ``s`` and input leaf of shape ``t``, an array of shape ``s + t``.
     Arguments as those of :func:`tanx.grad`.
@@ -70,7 +70,7 @@ def _push_basis(fun: Callable, primals: tuple, has_aux: bool):
     outs, dims = batch(push, Axis(None, size), basis, [0] * len(basis))
     count = found["tree"].num_leaves
     columns = [to_axis(x, d, size, -1) for x, d in zip(outs[:count], dims)]
-    # Everything else is the same along each direction.
+    # The other results are the same for each direction.
     rest = iter([x if d is None else index_in_dim(x, 0, d, keepdims=False)
                  for x, d in zip(outs[count:], dims[count:])])
     y, aux = tree_unflatten(found["rest_tree"], [
@@ -86,7 +86,7 @@ def _for_types_of(y, pull: Callable) -> Callable:
 
 def jacrev(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = False,
            allow_int: bool = False) -> Callable:
-    """The Jacobian by reverse mode, a row at a time: best where inputs outnumber outputs.
+    """The Jacobian by reverse mode, row by row: best for more inputs than outputs.
 
     For each output leaf of shape ``s`` and input leaf of shape ``t``, an array of shape ``s + t``.
     Arguments as those of :func:`tanx.grad`.
@@ -155,7 +155,7 @@ def _in_argnums(function: str, fun, positions, args, kwargs):
 
 
 def _check(function: str, fun, tree, holomorphic: bool, *, inputs: bool) -> None:
-    """Check for real numbers, or complex ones if ``holomorphic``; in and out."""
+    """Check that inputs or outputs are real, or complex if ``holomorphic``."""
     what = "inputs" if inputs else "outputs"
     for leaf in tree_flatten(tree)[0]:
         if not is_arraylike(leaf):
@@ -192,7 +192,7 @@ def _basis(tree):
 def _valued(derivative, value):
     """The derivative with the weak type of the value.
 
-    That of an integer, or with respect to one, is zeros of its dtype, not of float0.
+    The derivative of an integer, or by one, is zeros of its dtype, not of float0.
     """
     aval, of = typeof(derivative), typeof(value)
     if aval.dtype != dtypes.float0:
@@ -201,7 +201,7 @@ def _valued(derivative, value):
 
 
 def _unravel(tree, x, axis: int):
-    """Split ``x`` along ``axis`` into a pytree like ``tree``, shapes expanded in its place."""
+    """Split ``x`` along ``axis`` into a pytree like ``tree``, with shapes in its place."""
     leaves, structure = tree_flatten(tree)
     avals = [typeof(leaf) for leaf in leaves]
     axis %= typeof(x).ndim

@@ -1,4 +1,4 @@
-"""Taylor mode as users call it, and rules of their own for it."""
+"""The public Taylor mode, and users' rules for it."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def jet(fun: Callable, primals: Sequence[Any], series: Sequence[Any],
     """High-order derivatives of a function along a curve, by Taylor series.
 
     With ``x(t)`` the curve through ``primals`` whose derivatives at 0 are ``series``, it returns
-    ``fun(x(0))`` and the derivatives of ``fun(x(t))`` at 0, of as many orders. The work is
-    proportional to the square of the order, where nested ``jvp`` doubles it with each.
+    ``fun(x(0))`` and the derivatives of ``fun(x(t))`` at 0, up to the same order. The work is
+    proportional to the square of the order; nested ``jvp`` would double it with each order.
 
     Args:
       fun: A function of pytrees of arrays.
       primals: Its arguments, a tuple or a list.
-      series: For each argument the derivatives of the curve, a sequence with one entry an order;
+      series: For each argument the derivatives of the curve, a sequence with one entry per order;
         for a pytree, a pytree that has such a sequence in place of each leaf.
       factorial_scaled: Whether series hold derivatives; else they hold the coefficients of Taylor
         polynomials, which are derivatives divided by factorials.
@@ -91,7 +91,7 @@ def jet(fun: Callable, primals: Sequence[Any], series: Sequence[Any],
 
 
 def _terms(x, terms: Sequence[Any], factors: Sequence[float]):
-    """The coefficients of one argument, of its dtype; integers do not move."""
+    """The coefficients of one argument, in its dtype; integers are constant."""
     aval = typeof(x)
     if not dtypes.issubdtype(aval.dtype, np.inexact):
         return zero_series
@@ -236,7 +236,7 @@ def def_deriv(prim, deriv: Callable) -> None:
 
 
 def def_comp(prim, comp: Callable, **kwargs) -> None:
-    """Give a primitive a Taylor rule by a function of the same values, written with others.
+    """Give a primitive a Taylor rule by an equivalent function of other primitives.
 
     >>> from copy import copy
     >>> square = copy(lax.square_p)

@@ -73,7 +73,7 @@ class _Call(NamedTuple):
 class PjitFunction(Wrapped):
     """A function wrapped by :func:`jit`; libraries know the type by this name."""
 
-    _whole: Staged | None = None  # what it is staged as, if it takes only one kind of arguments
+    _whole: Staged | None = None  # its only trace, if it takes only one kind of arguments
 
     def __init__(self, fun: Callable, static_argnums, static_argnames, donate_argnums,
                  donate_argnames, keep_unused: bool, inline: bool, name: str | None = None,
@@ -224,7 +224,7 @@ class PjitFunction(Wrapped):
         warn_of_state(debug, key, self._entries)
         reasons = why_again(debug, key, self._entries)
         start = perf_counter()
-        # The collector is paused: objects created here stay, or are freed without its help.
+        # The collector is paused: objects created here stay, or are freed by reference counting.
         static = (*call.fixed.values(), *call.fixed_names.values())
         with timed(TRACING, debug.function), at_rest, span(
                 f"trace {debug.function}", "trace", avals):
@@ -245,12 +245,12 @@ class PjitFunction(Wrapped):
         return Staged(closed, out_tree, tuple(captured), True, guards, high), []
 
     def forget(self, closed: ClosedJaxpr) -> None:
-        """Drop one program, because there are too many."""
+        """Drop one program."""
         self._entries.forget(closed)
         self._native_calls.forget(self, closed)
 
     def clear_cache(self) -> None:
-        """Forget everything staged for this function."""
+        """Drop everything staged for this function."""
         self._entries.clear()
         self._native_calls.clear(self)
 
@@ -258,7 +258,7 @@ class PjitFunction(Wrapped):
         return self._entries.count()
 
     def __reduce__(self):
-        """Pickled by name, if that leads here, as functions are; otherwise with the function."""
+        """Pickle by name, like functions, if the name leads here; otherwise with the function."""
         found: Any = sys.modules.get(getattr(self, "__module__", ""))
         for name in getattr(self, "__qualname__", "<locals>").split("."):
             found = getattr(found, name, None)
@@ -281,11 +281,11 @@ _being_traced = _BeingTraced()
 def _calls_itself(fun: Callable, avals: tuple) -> RecursionError:
     """The error for a function that would be traced forever."""
     return RecursionError(explain(
-        "tanx.jit", f"{name_of(fun)} calls itself with arguments of the same types, which has no "
-        "end while it is traced.",
+        "tanx.jit", f"{name_of(fun)} calls itself with arguments of the same types, so tracing it "
+        "would never end.",
         f"types of arguments: {', '.join(map(str, avals)) or 'none'}",
         hint="tanx.lax.while_loop, tanx.lax.fori_loop and tanx.lax.scan repeat a step; a number "
-             "that Python decides by is a static argument."))
+             "that Python branches on must be a static argument."))
 
 
 def _flat_function(closed: ClosedJaxpr, donated: tuple[int, ...], name: str) -> PjitFunction:
@@ -299,7 +299,7 @@ def _flat_function(closed: ClosedJaxpr, donated: tuple[int, ...], name: str) -> 
 @cached_by_jaxpr
 def _on_contents(closed: ClosedJaxpr, donated: tuple[bool, ...],
                  name: str) -> tuple[PjitFunction, tuple[int, ...]]:
-    """A function on the contents of references, and which of those it returns after its results.
+    """A function on the contents of references, and which of them it returns after its results.
 
     Contents that it replaces are donated, so that they are updated in place.
     """
@@ -332,7 +332,7 @@ def run_on_parts(closed: ClosedJaxpr, operands: list, name: str) -> list:
 
 
 def clear_caches() -> None:
-    """Forget everything staged and compiled of every function, except for files on disk.
+    """Drop everything staged and compiled for every function, except for files on disk.
 
     Unused memory is returned to the system.
 
@@ -362,7 +362,7 @@ def _present(x):
 
 
 def _check_constants(name: str, closed: ClosedJaxpr) -> None:
-    """Warn of data that becomes part of the program, if it is more than the option allows."""
+    """Warn if the data that becomes part of the program exceeds the option's limit."""
     limit = config.captured_constants_warn_bytes.value
     total = sum(getattr(c, "nbytes", 0) for c in closed.consts)
     if total > limit >= 0:
@@ -390,10 +390,10 @@ def _check_hashable(fun: Callable, where: Any, value) -> None:
 
 
 class Inline(enum.Enum):
-    """Where a jitted function becomes part of the function that calls it.
+    """When a jitted function becomes part of the function that calls it.
 
-    ``JAX_EARLY`` is when that is traced, as ``inline=True``. The others leave it to the compiler,
-    which always makes one program of both.
+    ``JAX_EARLY`` is when the caller is traced, as ``inline=True``. The others leave it to the
+    compiler, which always makes one program of both.
     """
 
     JAX_EARLY = "jax_early"
@@ -414,11 +414,10 @@ def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, s
 
     Arguments in ``static_argnums`` and ``static_argnames`` are Python constants: they must be
     hashable, and each new value means a new compilation. Data of arguments in ``donate_argnums``
-    and ``donate_argnames`` may be reused for results. ``in_shardings`` and ``out_shardings`` say
-    how positional arguments and results are laid out over devices: a sharding, a
-    ``PartitionSpec`` for the mesh in scope, None (as it comes), or pytrees of them. With
-    ``background`` code is compiled in a thread, and calls that come before it is there run without
-    it, on tier 0. Without a function, gives a decorator.
+    and ``donate_argnames`` may be reused for results. ``in_shardings`` and ``out_shardings`` are
+    the shardings of positional arguments and results: a sharding, a ``PartitionSpec`` for the mesh
+    in scope, None (unspecified), or pytrees of them. With ``background`` code is compiled in a
+    thread, and calls before it is ready run on tier 0. Without a function, returns a decorator.
 
     >>> @jit
     ... def f(x):
@@ -451,7 +450,7 @@ def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, s
 
 def _check_place(device, backend) -> None:
     """Check that ``device`` and ``backend`` name the only place where everything runs."""
-    known = devices_of(backend)  # says so where there is no such backend
+    known = devices_of(backend)  # raises if there is no such backend
     if device is not None and device not in known:
         raise ValueError(explain("tanx.jit", "there is no such device.", f"device: {device!r}",
                                  f"devices: {', '.join(map(repr, known))}"))
@@ -461,8 +460,8 @@ def library_jit(fun: Callable | None = None, *, name: str | None = None, static_
                 static_argnames=None):
     """For the library's own functions: a call in jaxprs, and one program in eager code.
 
-    Users see ``jit[name=clip]`` where JAX shows it. Eager code stages a signature at its second
-    occurrence: calls with ever new shapes never pay for staging.
+    Jaxprs show ``jit[name=clip]`` where JAX does. Eager code stages a signature at its second
+    occurrence, so that calls with always new shapes do not pay for staging.
     """
     if fun is None:
         return functools.partial(library_jit, name=name, static_argnums=static_argnums,
@@ -512,6 +511,6 @@ def _second_time(signature: tuple, seen: set) -> bool:
         if len(seen) >= Dispatcher.LIMIT:
             seen.clear()
         seen.add(signature)
-    except TypeError:  # a static argument without a hash
+    except TypeError:  # a static argument that is not hashable
         pass
     return False

@@ -23,7 +23,7 @@ __all__ = ["ShardedFunction", "targets_for"]
 
 
 class ShardedFunction(Wrapped):
-    """A jitted function whose arguments are checked against shardings, and results have them."""
+    """A jitted function with requested shardings of arguments and results."""
 
     def __init__(self, function: Any, in_shardings, out_shardings):
         functools.update_wrapper(self, function)
@@ -59,7 +59,7 @@ class ShardedFunction(Wrapped):
         return targets
 
     def _place(self, result, given: Sequence[Sharding | None] = ()):
-        """The result as ``out_shardings`` say; otherwise whole on the mesh that is named."""
+        """The result with ``out_shardings``; otherwise whole on the named mesh."""
         leaves, tree = tree_flatten(result)
         targets = targets_for("tanx.jit", "out_shardings", self._out, result)
         mesh = next((t.mesh for t in (*given, *targets) if isinstance(t, NamedSharding)), None)
@@ -76,7 +76,7 @@ class ShardedFunction(Wrapped):
         return tree_unflatten(tree, leaves)
 
     def with_out_shardings(self, result):
-        """The types of results, as ``eval_shape`` gives them, with their shardings."""
+        """The types of results for ``eval_shape``, with their shardings."""
         return self._place(result)
 
     @boundary
@@ -94,7 +94,7 @@ class ShardedFunction(Wrapped):
             out_shardings=tuple(targets_for("tanx.jit", "out_shardings", self._out, results))))
 
     def clear_cache(self) -> None:
-        """Forget everything staged for this function."""
+        """Drop everything staged for this function."""
         self._function.clear_cache()
 
     def _cache_size(self) -> int:
@@ -112,7 +112,7 @@ def targets_for(function: str, what: str, shardings: Any, tree) -> list[Sharding
         details = prefix_errors(shardings, tree, is_leaf=_is_none)
         why = str(details[0](what)) if details else str(error)
         raise ValueError(explain(
-            function, f"{what} must be a prefix of the structure it speaks of.", why)) from None
+            function, f"{what} must be a prefix of the structure it describes.", why)) from None
     targets = [named(target, function) for target in flat]
     for target in targets:
         if target is not None and not isinstance(target, Sharding):

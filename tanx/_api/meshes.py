@@ -1,4 +1,4 @@
-"""Meshes of the devices there are, and arrays laid out over them."""
+"""Meshes of available devices, and arrays laid out over them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = ["auto_axes", "explicit_axes", "make_array_from_callback",
 
 def make_mesh(axis_sizes: Sequence[int], axis_names: Sequence[Any], axis_types=None, *,
               devices=None) -> Mesh:
-    """A mesh of the first devices, or of those given, with axes that are Explicit by default.
+    """A mesh of the first devices, or of the given ones, with Explicit axes by default.
 
     >>> make_mesh((1, 1), ("data", "model"))
     Mesh(axis_sizes=(1, 1), axis_names=('data', 'model'), axis_types=(Explicit, Explicit))
@@ -69,7 +69,7 @@ def make_single_device_sharding(device, *, memory_kind: str | None = None) -> Si
 
 
 def reshard(xs, out_shardings):
-    """A pytree of arrays laid out as ``out_shardings`` say, along axes that are Explicit.
+    """A pytree of arrays with the shardings ``out_shardings``, along Explicit axes.
 
     ``out_shardings`` is a ``NamedSharding``, a ``PartitionSpec`` for the mesh in scope, or a
     pytree of them that is a prefix of ``xs``.
@@ -111,7 +111,7 @@ def undivided(tree):
 
 
 def tells(out_sharding) -> bool:
-    """Whether a sharding is given; one over no mesh, as types without one have, does not count."""
+    """Whether a sharding is given; the empty one of types without a sharding does not count."""
     return out_sharding is not None and not (
         isinstance(out_sharding, NamedSharding) and out_sharding.mesh.empty)
 
@@ -133,7 +133,7 @@ def by_out_sharding(fun: Callable) -> Callable:
 def typeof(x) -> Any:
     """The type of a value: array, tracer, NumPy array or Python scalar.
 
-    That of an array laid out along Explicit axes of a mesh says so.
+    The type of an array laid out along Explicit axes of a mesh includes its sharding.
 
     >>> print(tanx.typeof(np.zeros((2, 3), np.float32)))
     float32[2,3]
@@ -156,7 +156,7 @@ class ForbiddenCollectiveError(Exception):
 def no_collectives(new_val=frozenset()):
     """A block in which values are not exchanged along some axes of the mesh that are Explicit.
 
-    ``new_val`` is a set of names. :func:`reshard` refuses to give up a division along one of them,
+    ``new_val`` is a set of names. :func:`reshard` refuses to remove a division along one of them,
     or to move it to another dimension.
 
     >>> with tanx.set_mesh(tanx.make_mesh((1,), ("x",))), tanx.sharding.no_collectives({"x"}):
@@ -171,7 +171,7 @@ def no_collectives(new_val=frozenset()):
 
 
 def _check_collectives(before: PartitionSpec, target: NamedSharding) -> None:
-    """Refuse to change how an array is divided along an axis where that is forbidden."""
+    """Raise if the division of an array along a forbidden axis would change."""
     def dimension(spec: PartitionSpec, name) -> int | None:
         return next((k for k, entry in enumerate(spec) if name in names_of(entry)), None)
 
@@ -203,7 +203,7 @@ def make_array_from_callback(shape, sharding: Sharding, data_callback: Callable,
 
 def make_array_from_single_device_arrays(shape, sharding: Sharding, arrays: Sequence[Array], *,
                                          dtype=None) -> Array:
-    """An array of the parts ``arrays``, one for each device of ``sharding``.
+    """An array from the parts ``arrays``, one for each device of ``sharding``.
 
     >>> place = tanx.sharding.SingleDeviceSharding(tanx.devices()[0])
     >>> make_array_from_single_device_arrays((2,), place, [jnp.ones(2)])
@@ -221,7 +221,7 @@ def make_array_from_single_device_arrays(shape, sharding: Sharding, arrays: Sequ
 
 
 def make_array_from_process_local_data(sharding: Sharding, local_data, global_shape=None):
-    """A pytree of arrays of the data that this process has; with one process, all of it.
+    """A pytree of arrays from the data of this process; with one process, all of it.
 
     ``global_shape`` is the shape of the whole array, or a pytree of such shapes.
 
@@ -259,7 +259,7 @@ def _from_parts(name: str, shape: tuple, sharding: Sharding, parts: Sequence[Arr
     for part in parts:
         if part.shape != expected:
             raise ValueError(explain(
-                name, "a part does not have the shape that the sharding gives it.",
+                name, "a part does not have the shape that the sharding requires.",
                 f"part:     {part.aval}", f"expected: {expected}", f"sharding: {sharding}"))
         if dtype is not None and part.dtype != dtypes.dtype(dtype):
             raise ValueError(explain(
@@ -273,7 +273,7 @@ def _from_parts(name: str, shape: tuple, sharding: Sharding, parts: Sequence[Arr
 
 
 def auto_axes(f: Callable | None = None, /, *, axes=None, out_sharding=None):
-    """Run ``f`` with axes of the mesh in scope Auto; its results are laid out as ``out_sharding``.
+    """Run ``f`` with axes of the mesh in scope Auto; its results have ``out_sharding``.
 
     ``axes`` is a name or several; without it, all Explicit axes. The returned function also takes
     ``out_sharding``.
@@ -298,7 +298,7 @@ def auto_axes(f: Callable | None = None, /, *, axes=None, out_sharding=None):
 
 
 def explicit_axes(f: Callable | None = None, /, *, axes=None, in_sharding=None):
-    """Run ``f`` with axes of the mesh in scope Explicit, on arguments laid out as ``in_sharding``.
+    """Run ``f`` with axes of the mesh in scope Explicit, on arguments with ``in_sharding``.
 
     ``axes`` is a name or several; without it, all axes. The returned function also takes
     ``in_sharding``.

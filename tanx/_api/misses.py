@@ -22,11 +22,11 @@ from ..errors import explain, warn_user
 __all__ = ["Signature", "explain_miss", "history", "warn_of_state", "why_again"]
 
 Signature = tuple[Any, tuple, tuple, tuple, tuple]
-"""What a function is traced for: the tree and the types of its arguments, the static ones, the
-values of options, the sizes of named axes."""
+"""The key of a trace: the tree and the types of the arguments, the static ones, the values of
+options, the sizes of named axes."""
 
 OFTEN = 8
-"""Traces of one signature, each for another state, after which a warning says so."""
+"""The number of traces of one signature, for different states, that causes a warning."""
 
 _codes: WeakSet[CodeType] = WeakSet()  # of functions that were explained
 
@@ -36,10 +36,10 @@ def explain_miss(fun: Callable, debug: DebugInfo, new: Signature, known: Memory)
     olds = [key for key in [*known] if type(key) is tuple and len(key) == len(new)]
     if kept := known.get(new):
         facts = _changed_state(kept)
-        rule = f"{debug.function} is traced again: what it has read has changed."
+        rule = f"{debug.function} is traced again: Python state that it reads has changed."
     elif olds:
         facts = _differences(debug, new, min(olds, key=lambda old: _distance(new, old)))
-        rule = f"{debug.function} is traced again: no earlier call was like this one."
+        rule = f"{debug.function} is traced again: no earlier call had these arguments."
     else:
         facts = ["it was never traced before."]
         code = getattr(fun, "__code__", None)
@@ -64,17 +64,17 @@ def why_again(debug: DebugInfo, new: Signature, known: Memory) -> list[str]:
 
 
 def warn_of_state(debug: DebugInfo, new: Signature, known: Memory) -> None:
-    """Warn of a function that is traced over and over because something that it reads changes."""
+    """Warn of a function that is traced repeatedly because state that it reads changes."""
     kept = known.get(new, ())
     if len(kept) == OFTEN:
         warn_user(explain(
             "tanx.jit", f"{debug.function} was traced {OFTEN} times for arguments of the same "
-            "types, as what it reads changes.", *_changed_state(kept),
-            hint="pass what changes as an argument, then the function is compiled once."))
+            "types, because state that it reads changes.", *_changed_state(kept),
+            hint="pass what changes as an argument, so that the function is compiled once."))
 
 
 def _changed_state(kept: tuple[tuple[Guards, Any], ...]) -> list[str]:
-    """The differences from the state in which a signature, of these traces, was traced last."""
+    """The differences from the state of the last trace of a signature."""
     guards, _ = kept[0]
     return _changes(guards)
 
@@ -88,8 +88,8 @@ def _changes(guards: Guards) -> list[str]:
 def history(debug: DebugInfo, tree: Any, known: Memory) -> list[tuple[Signature, str, list[str]]]:
     """The signatures that a function was traced for, in order: each as text, and why it was new.
 
-    ``debug`` has the names of the arguments in containers like ``tree``. A signature comes again
-    for each further state that it was traced in, with how that state differs from the one of now.
+    ``debug`` has the names of the arguments in containers like ``tree``. A signature occurs once
+    for each state in which it was traced, with the differences of that state from the current one.
     """
     signatures = [key for key in [*known] if type(key) is tuple and len(key) == 5]
     found = []
@@ -104,12 +104,12 @@ def history(debug: DebugInfo, tree: Any, known: Memory) -> list[tuple[Signature,
         reasons = [] if nearest is None else _differences(debug, new, nearest)
         found.append((new, ", ".join(words), reasons))
         for guards, _ in known.get(new, ())[:0:-1]:
-            found.append((new, ", ".join(words), _changes(guards) or ["what it read changed"]))
+            found.append((new, ", ".join(words), _changes(guards) or ["its state changed"]))
     return found
 
 
 def _distance(new: Signature, old: Signature) -> int:
-    """How many things differ between two signatures; of types, each of their attributes counts."""
+    """The number of differences between two signatures; each attribute of a type counts."""
     tree, types, static, options, axes = zip(new, old)
     if tree[0] != tree[1]:
         return 1000 + (axes[0] != axes[1])
@@ -120,7 +120,7 @@ def _distance(new: Signature, old: Signature) -> int:
 
 
 def _differences(debug: DebugInfo, new: Signature, old: Signature) -> list[str]:
-    """How two signatures differ, one thing a line."""
+    """The differences of two signatures, one per line."""
     tree, types, static, options, axes = zip(new, old)
     facts = []
     if tree[0] != tree[1]:
@@ -142,7 +142,7 @@ def _type(aval) -> str:
 
 
 def _static(now: Sequence[tuple], before: Sequence[tuple]) -> list[str]:
-    """How static arguments differ; each is given by where it is, its type and its value."""
+    """The differences of static arguments; each is a triple of position, type and value."""
     values = {where: value for where, _, value in before}
     facts = []
     for where, _, value in now:

@@ -1,4 +1,4 @@
-"""Options of the compiler, as ``jit`` and ``compile`` take them."""
+"""Options of the compiler, for ``jit`` and ``compile``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_options(function: str, options: Mapping[str, Any] | None) -> dict[str,
 
 @functools.cache
 def _say_idle(function: str, name: str) -> None:
-    """Log, once, that an option of XLA is ignored: programs that set one run as they are."""
+    """Log, once, that an option of XLA is ignored."""
     logger().warning("%s", explain(
         function, f"the compiler option {name!r} has no effect here.",
         "reason: it is for XLA, and programs do not go through XLA."))

@@ -1,4 +1,4 @@
-"""Devices as users ask for them, and moving arrays to them."""
+"""Public functions for devices, and for moving arrays to them."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def device_put(x, device=None, *, src=None, donate: bool = False, may_alias: boo
     if may_alias and donate:
         raise ValueError(explain(
             "tanx.device_put", "may_alias and donate cannot be True at the same time.",
-            hint="donate gives the memory of x away, may_alias lets x and the result share it."))
+            hint="donate gives up the memory of x, may_alias lets x and the result share it."))
     leaves, tree = tree_util.tree_flatten(x)
     targets = tree_util.broadcast_prefix(device, x, is_leaf=lambda d: d is None)
     placed = [_put(leaf, _target(leaf, d), donate) for leaf, d in zip(leaves, targets)]
@@ -223,7 +223,7 @@ def device_put(x, device=None, *, src=None, donate: bool = False, may_alias: boo
 
 
 def _check_layout(x, layout) -> None:
-    """Check that a format, if it says so at all, is row-major."""
+    """Check that a layout, if it is given, is row-major."""
     order = getattr(layout, "major_to_minor", None)
     if order is not None and tuple(order) != tuple(range(len(order))):
         raise NotImplementedError(explain(
@@ -249,7 +249,7 @@ def _target(x, target) -> Device | Sharding | None:
         if is_arraylike(x):
             target.check_compatible_aval(typeof(x).shape)
         if isinstance(target, NamedSharding) and isinstance(target.mesh, AbstractMesh):
-            return target  # the devices are those that the array is on
+            return target  # the devices of the array
         return place_of(target)
     raise ValueError(explain(
         "tanx.device_put", "the target must be a device, a sharding, a memory "
@@ -322,7 +322,7 @@ def effects_barrier() -> None:
 
     >>> tanx.effects_barrier()
     """
-    from .._runtime.background import barrier  # late: nothing is on its way before it is loaded
+    from .._runtime.background import barrier  # late: nothing is pending before it is loaded
     barrier()
 
 

@@ -1,4 +1,4 @@
-"""Processes that compute together: so far, one."""
+"""Distributed processes: only one is supported so far."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["initialize", "is_initialized", "shutdown"]
 
 
 class _Processes:
-    """Whether the processes that compute together are set up."""
+    """Whether the distributed processes are set up."""
 
     initialized = False
 
@@ -25,7 +25,7 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
                mtls_key_file: str | None = None, mtls_ca_file: str | None = None,
                mtls_peer_uri_prefix: str | None = None,
                verify_secure_credentials: bool | None = None) -> None:
-    """Say which processes compute together: one, which needs nothing of the other parameters.
+    """Set up the distributed processes: only one is supported, which ignores other parameters.
 
     ``num_processes`` may come from the environment, as ``JAX_NUM_PROCESSES``.
 
@@ -37,7 +37,7 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
     name = "tanx.distributed.initialize"
     if _Processes.initialized:
         raise RuntimeError(explain(name, "it was called before.",
-                                   hint="tanx.distributed.shutdown() ends what it began."))
+                                   hint="tanx.distributed.shutdown() undoes it."))
     if num_processes is None:
         num_processes = int(os.environ.get("JAX_NUM_PROCESSES", "1"))
     if num_processes != 1:
@@ -45,7 +45,7 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
             name, "several processes that compute together are not supported yet.",
             f"num_processes: {num_processes}"))
     if process_id not in (None, 0):
-        raise ValueError(explain(name, "the number of a process is less than how many there are.",
+        raise ValueError(explain(name, "process_id must be less than num_processes.",
                                  f"process_id:    {process_id}", "num_processes: 1"))
     ids = [local_device_ids] if isinstance(local_device_ids, int) else local_device_ids
     if ids is not None and list(ids) != [0]:
@@ -64,7 +64,7 @@ def is_initialized() -> bool:
 
 
 def shutdown() -> None:
-    """Undo :func:`initialize`; without it, nothing happens.
+    """Undo :func:`initialize`; does nothing if it was not called.
 
     >>> tanx.distributed.shutdown()
     """

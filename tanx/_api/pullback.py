@@ -1,4 +1,4 @@
-"""The result of :func:`tanx.vjp`: the reverse pass of a function, and where its gradients go."""
+"""The result of :func:`tanx.vjp`: the reverse pass of a function, and targets of gradients."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pulled(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None,
            wanted: Sequence[bool] | None = None) -> list:
     """Cotangents of a linear jaxpr's arguments; those of results may be None for zero.
 
-    What rules log goes into ``logs``, if given.
+    Values that rules log go into ``logs``, if given.
     """
     given = [ct for ct, nz in zip(cts, nonzero) if nz]
     given = [Zero(v.aval) if ct is None else ct for ct, v in zip(given, jaxpr.outvars)]
@@ -112,7 +112,7 @@ class VJP(Partial):
         return self.func(self._residuals(), *cotangents)
 
     def with_logs(self, cotangent) -> tuple[Any, dict[str, Any]]:
-        """The cotangents of the arguments, and what rules of the backward pass logged.
+        """The cotangents of the arguments, and the values that rules of the backward pass logged.
 
         >>> tanx.vjp(jnp.sin, 0.0)[1].with_logs(1.0)
         ((Array(1., dtype=float32, weak_type=True),), {})
@@ -124,8 +124,8 @@ class VJP(Partial):
     def with_refs(self, *refs):
         """The same function with gradients that go to references.
 
-        ``refs`` has the structure of the arguments. A reference means a gradient that is added to
-        it, :class:`GradValue` one that is returned, :class:`DontWant` none.
+        ``refs`` has the structure of the arguments. A reference means that the gradient is added to
+        it, :class:`GradValue` that it is returned, :class:`DontWant` that it is not needed.
 
         >>> y, pull = tanx.vjp(jnp.sin, jnp.zeros(2))
         >>> total = tanx.new_ref(jnp.ones(2))
@@ -142,7 +142,7 @@ register_pytree_node(VJP, lambda pull: (pull.args, pull.func),
 
 
 class _Accumulating:
-    """A reverse pass, and where its gradients go."""
+    """A reverse pass, and the targets of its gradients."""
 
     def __init__(self, pull: VJP, targets: list):
         self.pull, self.targets = pull, targets
@@ -153,7 +153,7 @@ class _Accumulating:
 
 
 class _Names(Sequence):
-    """Names of the leaves of arguments, looked up where they are needed."""
+    """Names of the leaves of arguments, looked up on demand."""
 
     def __init__(self, rule: Pullback):
         self.rule = rule
@@ -202,7 +202,7 @@ class Pullback:
             for ct, aval, target in zip(cotangents, self.in_avals, targets)])
 
     def targets(self, refs: tuple) -> list:
-        """Where the gradient of each leaf goes, from a pytree of the arguments' structure."""
+        """The target of the gradient of each leaf, from a pytree of the arguments' structure."""
         try:
             targets = self.in_tree.flatten_up_to(refs)
         except (ValueError, TypeError) as error:
@@ -222,7 +222,7 @@ class Pullback:
         return targets
 
     def _end(self, i: int, aval: AbstractRef, target):
-        """The final cotangent of what an argument refers to; None for zero."""
+        """The final cotangent of the content of an argument that is a reference; None for zero."""
         if is_ref(target):
             return target[...]
         if type(target) is DontWant:

@@ -41,7 +41,7 @@ def ravel_pytree(pytree):
 
 
 class _Unravel:
-    """Restores a pytree from a vector. Two that restore equal structures are equal, for jit."""
+    """Restores a pytree from a vector; equal for equal structures, so that ``jit`` can cache it."""
 
     def __init__(self, structure, avals, dtype=None):
         self.structure, self.avals, self.dtype = structure, tuple(avals), dtype
@@ -59,7 +59,7 @@ class _Unravel:
         same = all(a.dtype == self.dtype for a in self.avals)
         if not same and aval.dtype != self.dtype:
             raise TypeError(explain(
-                "tanx.flatten_util.ravel_pytree", "the vector has another dtype than was made.",
+                "tanx.flatten_util.ravel_pytree", "the vector has another dtype than the original.",
                 f"vector: {aval}", f"made:   {self.dtype.name}[{size}]",
                 hint="use vector.astype(...)."))
         parts = split(vector, [a.size for a in self.avals])

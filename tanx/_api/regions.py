@@ -1,4 +1,4 @@
-"""Functions that run at a place, with results in spaces of memory."""
+"""Functions that run at a given place, with results in given memory spaces."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["compute_on", "fused"]
 
 def compute_on(f: Callable | None = None, *, compute_type: str, out_memory_spaces: Any,
                compiler_options: Mapping[str, Any] | None = None) -> Callable:
-    """A function that runs on the host of the device, with results in spaces of memory.
+    """A function that runs on the host of the device, with results in given memory spaces.
 
-    ``compute_type`` is ``"device_host"``, ``"device"``, ``"tpu_sparsecore"`` or ``"gpu_stream:1"``
-    and on; the CPU is its own host, and has no other place. ``out_memory_spaces`` is a
+    ``compute_type`` is ``"device_host"``, ``"device"``, ``"tpu_sparsecore"``, ``"gpu_stream:1"`` or
+    another stream; the CPU is its own host, and has no other place. ``out_memory_spaces`` is a
     ``tanx.memory.Space``, or a pytree of them that is a prefix of the results. Without a function,
-    gives a decorator.
+    returns a decorator.
 
     >>> from tanx.experimental.compute_on import compute_on
     >>> on_host = compute_on(lambda x: 2 * x, compute_type="device_host",
@@ -40,7 +40,7 @@ def compute_on(f: Callable | None = None, *, compute_type: str, out_memory_space
     if not re.fullmatch(r"device|device_host|tpu_sparsecore|gpu_stream:\w+", str(compute_type)):
         raise ValueError(explain(
             name, "there is no such type of computation.", f"compute_type: {compute_type!r}",
-            "there are:    device_host, device, tpu_sparsecore, gpu_stream:<number>"))
+            "known:        device_host, device, tpu_sparsecore, gpu_stream:<number>"))
     options = None if compiler_options is None else repr(dict(compiler_options))
 
     def spaces(out_tree) -> tuple[MemorySpace, ...]:
@@ -52,10 +52,10 @@ def compute_on(f: Callable | None = None, *, compute_type: str, out_memory_space
 
 
 def fused(*, out_spaces: Sequence[MemorySpace]) -> Callable[[Callable], Callable]:
-    """A decorator for functions that should be one kernel, with results in spaces of memory.
+    """A decorator for functions that should be one kernel, with results in given memory spaces.
 
-    ``out_spaces`` has one for each array of the results. tanx always makes as few kernels of a
-    function as it can.
+    ``out_spaces`` has one for each array of the results. tanx always compiles a function to as few
+    kernels as it can.
 
     >>> from tanx.experimental.fused import fused
     >>> fused(out_spaces=(tanx.memory.Space.Device,))(lambda x: 2 * x)(3.0)
@@ -80,7 +80,7 @@ def _spaces(name: str, spaces: Any, out_tree) -> tuple[MemorySpace, ...]:
     found = tree_util.broadcast_prefix(spaces, results)
     for space in found:
         if not isinstance(space, MemorySpace):
-            raise ValueError(explain(name, "results go to a tanx.memory.Space.",
+            raise ValueError(explain(name, "a place of results must be a tanx.memory.Space.",
                                      f"got: {space!r:.100}"))
     return tuple(found)
 

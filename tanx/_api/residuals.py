@@ -23,7 +23,7 @@ _FUNCTION = "tanx.ad_checkpoint.print_saved_residuals"
 
 
 def print_saved_residuals(f: Callable, *args, **kwargs) -> None:
-    """Print what ``vjp`` of ``f`` would store for the backward pass, and where it comes from.
+    """Print the values that ``vjp`` of ``f`` would store for the backward pass, and their origins.
 
     >>> print_saved_residuals(lambda x, y: x * y, 2.0, 3.0)
     f32[] from the argument x

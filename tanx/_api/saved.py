@@ -1,7 +1,7 @@
 """The values that a pullback saves: unchanged arguments, in their structure, and others.
 
-Arguments that the backward pass reads unchanged can be left out of the saved state and restored
-before it runs, so that not every saved backward pass holds a copy of the weights.
+Arguments that the backward pass reads unchanged can be omitted from the saved state and restored
+before it runs, so that saved backward passes do not each hold a copy of the weights.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _mirrored(tree: PyTreeDef, leaves: Iterator[Any]) -> Any:
 
 
 def _is_leaf(tree: PyTreeDef) -> bool:
-    """Whether a tree is a leaf; ``treedef_is_leaf`` says so of empty containers, too."""
+    """Whether a tree is a leaf; ``treedef_is_leaf`` is also true for empty containers."""
     return treedef_is_leaf(tree) and tree.num_leaves == 1
 
 
@@ -73,15 +73,15 @@ def merged(places: Saved, args_res: Sequence[Any], others: Sequence[Any], in_tre
                if isinstance(leaves[i], Mark)]
     if missing:
         raise ValueError(explain(
-            "tanx.vjp", "the pullback was called before arguments that it needs were put back.",
+            "tanx.vjp", "the pullback was called before arguments that it needs were restored.",
             f"arguments: {', '.join(missing)}",
-            hint="saveable_args left them out: pull.args_res[0] = value puts one back."))
+            hint="saveable_args omitted them: pull.args_res[0] = value restores one."))
     rest = iter(others)
     return [next(rest) if place is None else leaves[place] for place in places]
 
 
 def spread(function: str, wanted: Any, tree: PyTreeDef) -> list[bool]:
-    """One boolean for each leaf, from containers of as many children as those of the tree have."""
+    """One boolean for each leaf, from containers of the structure of the tree."""
     if isinstance(wanted, bool):
         return [wanted] * tree.num_leaves
     parts = tree_flatten(wanted, is_leaf=lambda x: x is not wanted)[0]

@@ -1,8 +1,8 @@
-"""Functions that see the part of one device: ``shard_map``, ``smap`` and ``pmap``.
+"""Functions on the part of one device: ``shard_map``, ``smap`` and ``pmap``.
 
-A mesh has one device so far: each of its axes has size 1, and the part of a device is the whole. A
-body runs as it is, inside of one map of size 1 for each axis, in which its values have no batch
-axis. Only results of collectives depend on the position, so bodies cost what they cost outside.
+A mesh has one device so far: each of its axes has size 1, and the part of a device is the whole
+array. A body runs unchanged, inside of one map of size 1 for each axis, in which its values have no
+batch axis. Only results of collectives depend on the position, so a body costs the same as outside.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _INFER: Any = type("_Infer", (), {"__repr__": lambda self: "..."})()
 def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = _INFER,
               mesh: Mesh | AbstractMesh | None = None, axis_names=frozenset(),
               check_vma: bool = True):
-    """Run a function on each device of a mesh, on the part of the arguments that the device has.
+    """Run a function on each device of a mesh, on that device's part of the arguments.
 
-    ``in_specs`` and ``out_specs`` are pytrees of ``PartitionSpec`` that say how arguments are
-    divided and results put together. Collectives such as ``lax.psum`` work along ``axis_names``,
-    by default all axes of the mesh. ``check_vma`` checks that results are the same along the axes
-    that their specs leave out. Without ``mesh``, the one in scope is used.
+    ``in_specs`` and ``out_specs`` are pytrees of ``PartitionSpec`` that define how arguments are
+    divided and results assembled. Collectives such as ``lax.psum`` work along ``axis_names``, by
+    default all axes of the mesh. ``check_vma`` checks that results are the same along the axes that
+    their specs omit. Without ``mesh``, the one in scope is used.
 
     >>> mesh = tanx.make_mesh((1,), ("x",))
     >>> total = shard_map(lambda x: lax.psum(x.sum(), "x"), mesh=mesh, in_specs=tanx.P("x"),
@@ -97,7 +97,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = _
 
 
 class _Region:
-    """Where a body runs: a mesh, and the axes along which it sees the part of one device."""
+    """The place of a body: a mesh, and the axes along which it gets the part of one device."""
 
     def __init__(self, fun: Callable, mesh: Mesh | AbstractMesh | None, axis_names):
         self.fun = fun
@@ -128,7 +128,7 @@ class _Region:
             types = dict(zip(self.mesh.axis_names, self.mesh.axis_types))
             if any(types[name] is AxisType.Auto for name in self.names):
                 raise TypeError(explain(
-                    "tanx.shard_map", "in_specs may be left out only if all axes are Explicit.",
+                    "tanx.shard_map", "in_specs may be omitted only if all axes are Explicit.",
                     f"mesh: {self.mesh}"))
             return [self._own_spec(x) for x in leaves]
         if isinstance(specs, list):
@@ -156,11 +156,11 @@ class _Region:
             unknown = set(spec.names) - set(self.names)
             if unknown:
                 raise ValueError(explain(
-                    "tanx.shard_map", f"{what} must speak of the axes that the function is "
+                    "tanx.shard_map", f"{what} must only name axes that the function is "
                     "mapped over.", f"spec:  {spec}", f"axes:  {self.names}"))
             if len(spec) > typeof(x).ndim:
                 raise ValueError(explain(
-                    "tanx.shard_map", f"an entry of {what} is longer than its value has "
+                    "tanx.shard_map", f"an entry of {what} has more entries than its value has "
                     "dimensions.", f"spec:  {spec}", f"value: {typeof(x)} of {name_of(self.fun)}"))
         return specs
 
@@ -192,10 +192,10 @@ class _Region:
 
     def check_replicated(self, flat, leaves: list, specs: list[PartitionSpec],
                          ends: list[PartitionSpec]) -> None:
-        """Raise a ValueError if an output varies along an axis that its spec leaves out.
+        """Raise a ValueError if an output varies along an axis that its spec omits.
 
-        The body is traced once more for each such axis, as by ``vmap`` along it: a value that
-        has a batch axis in the end varies.
+        The body is traced once more for each such axis, as by ``vmap`` along it: an output with a
+        batch axis varies.
         """
         for name in self.names:
             claimed = [k for k, spec in enumerate(ends)
@@ -217,12 +217,12 @@ class _Region:
                 if k in varying:
                     raise ValueError(explain(
                         "tanx.shard_map", f"output {k} of {name_of(self.fun)} varies along the "
-                        f"axis {name!r}, and its spec says that it does not.", f"spec: {ends[k]}",
+                        f"axis {name!r}, but its spec does not name it.", f"spec: {ends[k]}",
                         hint="name the axis in out_specs, combine with lax.psum, or pass "
                         "check_vma=False."))
 
     def placed(self, x, spec: PartitionSpec):
-        """An output with its sharding, where the devices are known."""
+        """An output with its sharding, if the devices are known."""
         if type(x) is not Array or isinstance(self.mesh, AbstractMesh):
             return x
         return laid_out(x, NamedSharding(self.mesh, spec))
@@ -236,15 +236,15 @@ def _prefix(what: str, specs, tree, none_is_leaf: bool) -> list:
         details = prefix_errors(specs, tree, is_leaf=is_leaf)
         why = str(details[0](what)) if details else str(error)
         raise ValueError(explain(
-            "tanx.shard_map", f"{what} must be a prefix of the structure it speaks of.",
+            "tanx.shard_map", f"{what} must be a prefix of the structure it describes.",
             why)) from None
 
 
 def smap(f: Callable | None = None, /, *, in_axes: Any = _INFER, out_axes: Any, axis_name: str):
     """Run a function on parts of its arguments, along one axis of the mesh in scope.
 
-    ``in_axes`` and ``out_axes`` are pytrees that say which dimension the axis divides, None for
-    none. The function sees arrays of as many dimensions as the arguments have.
+    ``in_axes`` and ``out_axes`` are pytrees of the dimension that the axis divides, or None. The
+    function gets arrays of the same rank as the arguments.
 
     >>> auto = (tanx.sharding.AxisType.Auto,)
     >>> with tanx.set_mesh(tanx.make_mesh((1,), ("x",), axis_types=auto)):
@@ -262,7 +262,7 @@ def smap(f: Callable | None = None, /, *, in_axes: Any = _INFER, out_axes: Any, 
 
 
 def _specs(what: str, axes, name: str):
-    """For each axis the spec that divides this dimension."""
+    """For each dimension in ``axes``, the spec that divides it."""
     def spec(axis) -> PartitionSpec:
         if axis is None:
             return PartitionSpec()
@@ -280,7 +280,7 @@ def _specs(what: str, axes, name: str):
 def pmap(fun: Callable, axis_name=None, *, in_axes: Any = 0, out_axes: Any = 0,
          static_broadcasted_argnums=(), devices=None, backend=None, axis_size: int | None = None,
          donate_argnums=()) -> Callable:
-    """Map a function over devices: each has one slice of the arguments along ``in_axes``.
+    """Map a function over devices: each gets one slice of the arguments along ``in_axes``.
 
     There is one device, so mapped axes have size 1. Arguments in ``static_broadcasted_argnums``
     are Python constants.
@@ -313,8 +313,7 @@ def pmap(fun: Callable, axis_name=None, *, in_axes: Any = 0, out_axes: Any = 0,
 
 def _on_one_device(fun: Callable, name, in_axes, out_axes, axis_size: int | None, static: tuple,
                    args: tuple, kwargs: dict):
-    """The body of a ``pmap``: mapped axes, all of size 1, are removed before the call and added
-    after."""
+    """The body of a ``pmap``: mapped axes of size 1 are removed before and added after the call."""
     fixed = {i % len(args) for i in static if -len(args) <= i < len(args)}
     given = tuple(x for i, x in enumerate(args) if i not in fixed)
     axes = in_axes

@@ -1,4 +1,4 @@
-"""``specialize``: a function of the arguments that are still missing, the others being known."""
+"""``specialize``: a function of the remaining arguments, for known values of the others."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class _Rest(NamedTuple):
 
 
 def specialize(fun: Callable, /, *known, **known_by_name) -> Callable:
-    """A function of the other arguments of ``fun``: what depends on known ones alone runs once.
+    """A function of the other arguments of ``fun``; the part that depends on known ones runs once.
 
-    Known arguments are the first ones, or are given by name; they may be anything, and Python may
-    branch on them. The function is traced for each kind of the other arguments, and in that trace
-    everything runs that needs none of them. Later calls, also under ``jit``, ``grad`` and ``vmap``,
+    Known arguments are the first ones, or are given by name; they may be any objects, and Python
+    may branch on them. The function is traced for each kind of the other arguments; that trace runs
+    everything that does not depend on them. Later calls, also under ``jit``, ``grad`` and ``vmap``,
     compute only the rest.
 
     >>> def solve(a, b):
@@ -51,7 +51,7 @@ def specialize(fun: Callable, /, *known, **known_by_name) -> Callable:
     Array([2., 1.], dtype=float32)
     """
     check_callable("tanx.specialize", fun)
-    home = context.trace  # where the known arguments are values
+    home = context.trace  # the trace of the known arguments
     memory = Memory()
 
     @boundary
@@ -82,7 +82,7 @@ def specialize(fun: Callable, /, *known, **known_by_name) -> Callable:
 
 def _split(fun: Callable, known: tuple, known_by_name: dict, in_tree: Any, avals: tuple,
            home: Trace) -> _Rest:
-    """Run what depends on known arguments, and record the rest."""
+    """Run the part that depends only on known arguments, and record the rest."""
     out_tree: Any = None
 
     def flat(*leaves):
@@ -98,7 +98,7 @@ def _split(fun: Callable, known: tuple, known_by_name: dict, in_tree: Any, avals
 
 
 def _signature(fun: Callable, known: tuple, known_by_name: dict) -> inspect.Signature | None:
-    """The signature without the known arguments, if that of the function is known."""
+    """The signature without the known arguments, if the function has a signature."""
     try:
         parameters = inspect.signature(functools.partial(fun, *known)).parameters.values()
     except (TypeError, ValueError):

@@ -53,11 +53,11 @@ def trace_to_jaxpr(function: str, fun: Callable, args: tuple, kwargs: dict, stat
 
 
 def make_jaxpr(fun: Callable, static_argnums=(), axis_env=None, return_shape: bool = False):
-    """A function that shows what ``fun`` does as a jaxpr.
+    """A function that returns the jaxpr of ``fun``.
 
-    ``static_argnums`` are arguments to be treated as Python constants; ``axis_env`` is a list of
-    ``(name, size)`` of axes that collectives may use; with ``return_shape`` the result comes with
-    the shapes of the outputs.
+    ``static_argnums`` are arguments to treat as Python constants; ``axis_env`` is a list of
+    ``(name, size)`` of axes that collectives may use; with ``return_shape`` the shapes of the
+    outputs are a second result.
 
     >>> make_jaxpr(lambda x: 2 * jnp.sin(x))(1.0)
     { lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul 2.0:f32[] b in (c,) }
@@ -91,8 +91,8 @@ def _struct(aval):
 def eval_shape(fun: Callable, *args, **kwargs):
     """Shapes and dtypes of a function's results, without computing them.
 
-    Arguments may be arrays, :class:`tanx.ShapeDtypeStruct`, or anything with a shape and a dtype;
-    results that are such structs already stay as they are.
+    Arguments may be arrays, :class:`tanx.ShapeDtypeStruct`, or any objects with a shape and a
+    dtype; results that are such structs are unchanged.
 
     >>> eval_shape(lambda x: x @ x.T, ShapeDtypeStruct((3, 4), jnp.float32))
     ShapeDtypeStruct(shape=(3, 3), dtype=float32)
@@ -126,7 +126,7 @@ def named_call(fun: Callable, *, name: str | None = None) -> Callable:
 
 @contextlib.contextmanager
 def ensure_compile_time_eval():
-    """Compute immediately what a block does with known values, even inside ``jit``.
+    """A block in which operations on known values are computed immediately, even inside ``jit``.
 
     >>> with ensure_compile_time_eval():
     ...     size = int(jnp.arange(3).sum())
@@ -138,8 +138,7 @@ def ensure_compile_time_eval():
 
 
 class _KnownTrace(EvalTrace):
-    """Evaluates operations on known values, staged ones included; passes the rest to the trace
-    below."""
+    """Evaluates operations on known values, even staged ones; passes others to the trace below."""
 
     __slots__ = ()
     below: Trace

@@ -1,4 +1,4 @@
-"""The protocol of compiled functions: they can be staged ahead of time."""
+"""The protocol of compiled functions, which can be staged ahead of time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Wrapped"]
 
 
 class _SignatureOfFunction:
-    """The attribute ``__signature__`` of instances: that of the function they wrap.
+    """The attribute ``__signature__`` of instances: the signature of the wrapped function.
 
     :func:`inspect.signature` follows ``__wrapped__`` unless ``follow_wrapped=False``, and reads the
     attribute of classes too, which have their own signatures.
@@ -83,7 +83,7 @@ class Wrapped:
 
 
 def _place(x) -> Any:
-    """The device or the sharding of an argument that was put there, or that states one."""
+    """The device or the sharding where an argument was put, or that its type states."""
     if type(x) is Array:
         return x._device
     stated = x.sharding if isinstance(x, ShapeDtypeStruct) else None

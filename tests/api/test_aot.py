@@ -124,7 +124,7 @@ def test_forms_that_jax_has_between_tracing_and_lowering():
     assert traced.lojax is traced
     assert error(lambda: traced.physicalize(None), NotImplementedError) == """\
 tanx.stages.Traced.physicalize: there is no separate form without extended dtypes.
-  Hint: lower() takes functions of random keys as they are."""
+  Hint: lower() takes functions of random keys directly."""
 
 
 def test_results_have_the_types_that_jit_gives():

@@ -66,7 +66,7 @@ def test_mistakes():
         "  vector:   float32[3]\n"
         "  elements: 8")
     assert error(lambda: unravel(vector.astype("float16"))) == (
-        "tanx.flatten_util.ravel_pytree: the vector has another dtype than was made.\n"
+        "tanx.flatten_util.ravel_pytree: the vector has another dtype than the original.\n"
         "  vector: float16[8]\n"
         "  made:   float32[8]\n"
         "  Hint: use vector.astype(...).")

@@ -168,7 +168,7 @@ def f(x, y):
     (lambda: tanx.grad(f)(1j, 2.0),
      "tanx.grad: f must return a real number.\n"
      "  returned: ~complex64[]\n"
-     "  Hint: use holomorphic=True where the function is, else tanx.vjp."),
+     "  Hint: use holomorphic=True if the function is, else tanx.vjp."),
     (lambda: tanx.grad(lambda x: jnp.real(x), holomorphic=True)(1j),
      "tanx.grad: <lambda> must return a complex number.\n"
      "  returned: ~float32[]\n"

@@ -50,7 +50,7 @@ def test_jvp_of_constants_and_integers():
 
 @pytest.mark.parametrize("call, kind, text", [
     (lambda: tanx.jvp(jnp.sin, 1.0, 1.0), TypeError,
-     "tanx.jvp: primals and tangents must be tuples or lists, an entry an argument.\n"
+     "tanx.jvp: primals and tangents must be tuples or lists, one entry per argument.\n"
      "  primals:  float\n"
      "  tangents: float\n"
      "  Hint: for one argument write (x,)."),

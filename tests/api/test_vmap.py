@@ -132,10 +132,10 @@ def f(x, y):
      "tanx.vmap: needs a function to transform.\n"
      "  given: 3"),
     (lambda: tanx.vmap(f, in_axes={"x": 0}), TypeError,
-     "tanx.vmap: in_axes must be an int, None, or a tuple with an entry an argument.\n"
+     "tanx.vmap: in_axes must be an int, None, or a tuple with one entry per argument.\n"
      "  in_axes: {'x': 0}"),
     (lambda: tanx.vmap(f, in_axes="x"), TypeError,
-     "tanx.vmap: in_axes must be an int, None, or a tuple with an entry an argument.\n"
+     "tanx.vmap: in_axes must be an int, None, or a tuple with one entry per argument.\n"
      "  in_axes: 'x'"),
     (lambda: tanx.vmap(f, (0,))(M, M), ValueError,
      "tanx.vmap: in_axes must have one entry for each positional argument.\n"
@@ -175,13 +175,13 @@ def f(x, y):
     (lambda: tanx.vmap(f, out_axes=None)(M, M), ValueError,
      "tanx.vmap: at vmap out_axes, got axis spec None but output was batched on axis 0.\n"
      "  output: int32[2,3]\n"
-     "  Hint: give an integer in out_axes for what depends on the mapped axis."),
+     "  Hint: give an integer in out_axes for outputs that depend on the mapped axis."),
     (lambda: tanx.vmap(lambda x: {"a": 1, "b": (2, x)}, out_axes=None)(M), ValueError,
      "tanx.vmap: at vmap out_axes['b'][1], got axis spec None but output was batched on axis 0.\n"
      "  output: int32[2,3]\n"
-     "  Hint: give an integer in out_axes for what depends on the mapped axis."),
+     "  Hint: give an integer in out_axes for outputs that depend on the mapped axis."),
     (lambda: tanx.vmap(f, out_axes=3)(M, M), ValueError,
-     "tanx.vmap: out_axes names axis 3 of an output that has 2, the mapped one included.\n"
+     "tanx.vmap: out_axes names axis 3 of an output that has 2, including the mapped one.\n"
      "  output: int32[2,3]"),
 ])
 def test_mistakes(call, kind, text):
@@ -190,9 +190,9 @@ def test_mistakes(call, kind, text):
 
 def test_axes_that_are_no_prefix():
     text = error(lambda: tanx.vmap(lambda t: t["a"], ({"b": 0},))({"a": M}))
-    assert text.startswith("tanx.vmap: in_axes must be a prefix of the structure it speaks of.\n")
+    assert text.startswith("tanx.vmap: in_axes must be a prefix of the structure it describes.\n")
     text = error(lambda: tanx.vmap(lambda x: (x, x), out_axes=(0, 0, 0))(M))
-    assert text.startswith("tanx.vmap: out_axes must be a prefix of the structure it speaks of.\n")
+    assert text.startswith("tanx.vmap: out_axes must be a prefix of the structure it describes.\n")
 
 
 def test_name_and_signature():

@@ -135,7 +135,8 @@ def test_distributed(processes, monkeypatch):
 
 @pytest.mark.parametrize("call, kind, words", [
     (lambda: distributed.initialize(num_processes=2), NotImplementedError, "several processes"),
-    (lambda: distributed.initialize(num_processes=1, process_id=1), ValueError, "number of a proc"),
+    (lambda: distributed.initialize(num_processes=1, process_id=1), ValueError,
+     "process_id must be"),
     (lambda: distributed.initialize(local_device_ids=[0, 1]), NotImplementedError, "one device"),
     (lambda: mesh_utils.create_device_mesh((2,)), ValueError, "as many places"),
     (lambda: mesh_utils.create_hybrid_device_mesh((1,), (1,)), ValueError, "slice_index"),

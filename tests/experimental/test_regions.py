@@ -105,7 +105,7 @@ def test_pytrees_captured_values_and_places():
     (lambda: compute_on(square, compute_type="far", out_memory_spaces=Space.Device), ValueError,
      "no such type of computation"),
     (lambda: compute_on(square, compute_type="device", out_memory_spaces="x")(X), ValueError,
-     "results go to a tanx.memory.Space"),
+     "a place of results must be a tanx.memory.Space"),
     (lambda: compute_on(square), TypeError, "compute_type"),
     (lambda: fused(out_spaces=(Space.Device,) * 2)(square)(X), ValueError, "one space for each"),
 ])

@@ -353,7 +353,7 @@ def test_what_depends_on_sizes_is_told():
         export.export(tanx.jit(lambda x: x if x.shape[0] > 3 else -x))(spec(A))
     with pytest.raises(TypeError, match="incompatible shapes for broadcasting"):
         export.export(tanx.jit(lambda x: x + np.ones(4, np.float32)))(spec(A))
-    with pytest.raises(ValueError, match="do not tell the values"):
+    with pytest.raises(ValueError, match="do not determine the values"):
         export.export(tanx.jit(jnp.sin))(spec(A * B))
     with pytest.raises(TypeError, match="has symbolic sizes"):
         tanx.jit(jnp.sin).lower(spec(A)).compile()

@@ -195,9 +195,9 @@ def test_chunks_of_what_is_empty_or_not_mapped():
 @pytest.mark.parametrize("options, text", [
     ({"chunk_size": 0}, "chunk_size must be a positive int"),
     ({"memory_budget": 1.5}, "memory_budget must be a positive int"),
-    ({"chunk_size": 2, "memory_budget": 9}, "say the same in two ways"),
+    ({"chunk_size": 2, "memory_budget": 9}, "exclude each other"),
     ({"chunk_size": 2, "axis_name": "i"}, "collectives need all lanes at once"),
-    ({"memory_budget": 100}, "of one lane alone exceed the budget")])
+    ({"memory_budget": 100}, "of a single lane exceed the budget")])
 def test_mistakes(options, text):
     with pytest.raises(ValueError, match=text):
         tanx.vmap(lambda x: wide(x, x), **options)(jnp.arange(4.0))

@@ -232,7 +232,7 @@ def test_what_a_program_cannot_take_along(tmp_path):
     for function, text in cases:
         with pytest.raises(NotImplementedError, match=text):
             compiled(function, jnp.float32(0.5)).save(path)
-    with pytest.raises(ValueError, match="'no name' is no name of a function in C"):
+    with pytest.raises(ValueError, match="'no name' is not a name of a function in C"):
         compiled(jnp.sin, 1.0).save(path, name="no name")
     assert not path.exists()
 

@@ -1,1 +1,1 @@
-"""Exported functions as users call them; the forms that they are stored in are in ``_export``."""
+"""Public interface of exported functions; their stored forms are in ``_export``."""

@@ -26,7 +26,7 @@ class DisabledSafetyCheck:
 
     @classmethod
     def custom_call(cls, target_name: str) -> DisabledSafetyCheck:
-        """The program may call a foreign function that may change; no program of tanx has any."""
+        """The program may call a foreign function that may change; programs of tanx have none."""
         return cls(_CUSTOM_CALL + target_name)
 
     def is_platform(self) -> bool:

@@ -1,4 +1,4 @@
-"""Compiled functions as bytes: the program, and the files that the cache on disk has of its code.
+"""Compiled functions as bytes: the program, and the files of its code in the disk cache.
 
 Machine code is for one kind of processor and one version of tanx. If these differ, the stored code
 is not used, and the program, which is stored with it, is compiled again. Files are read like those
@@ -70,9 +70,9 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
 @boundary
 def deserialize_and_load(serialized: bytes, in_tree: PyTreeDef, out_tree: PyTreeDef, backend=None,
                          execution_devices=None) -> Compiled:
-    """The compiled function that :func:`serialize` made bytes of, ready to be called."""
+    """The compiled function from the bytes of :func:`serialize`, ready to be called."""
     if backend is not None:
-        devices_of(backend)  # says so where there is no such backend
+        devices_of(backend)  # raises if there is no such backend
     if execution_devices is not None and list(execution_devices) != devices_of(None)[:1]:
         raise ValueError(explain(f"{_NAME}.deserialize_and_load", "there is one device.",
                                  f"execution_devices: {execution_devices}"))
@@ -94,15 +94,14 @@ def deserialize_and_load(serialized: bytes, in_tree: PyTreeDef, out_tree: PyTree
 
 
 def _checked(facts: Any, closed: ClosedJaxpr, in_tree, out_tree) -> tuple[bool, ...]:
-    """Which arguments are donated, after checking that the facts are those of a compiled
-    function."""
+    """Which arguments are donated, after checks of the facts of a compiled function."""
     kinds = {"name": str, "donated": tuple, "keep_unused": bool}
     if not isinstance(facts, dict) or list(facts) != list(kinds) or not all(
             type(facts[name]) is kind for name, kind in kinds.items()):
         raise Damaged("the facts are not those of a compiled function")
     if len(facts["donated"]) != len(closed.in_avals) or not all(
             type(flag) is bool for flag in facts["donated"]):
-        raise Damaged("it is not told which arguments are donated")
+        raise Damaged("the list of donated arguments is missing")
     for what, tree, avals in (("in_tree", in_tree, closed.in_avals),
                               ("out_tree", out_tree, closed.out_avals)):
         if not isinstance(tree, PyTreeDef) or tree.num_leaves != len(avals):
@@ -119,7 +118,7 @@ def _executable(closed: ClosedJaxpr, donated: tuple[bool, ...]) -> Executable:
 
 @contextmanager
 def _folder(files: dict[str, bytes]) -> Iterator[str]:
-    """A folder with some files, which is the cache of compiled code meanwhile."""
+    """A folder with some files, which is temporarily the cache of compiled code."""
     with tempfile.TemporaryDirectory(prefix="tanx") as folder, ExitStack() as options:
         for data in {data[:32]: data for data in files.values()}.values():  # by their names
             path = os.path.join(folder, data[:32].hex() + _SUFFIX)
@@ -134,7 +133,7 @@ def _folder(files: dict[str, bytes]) -> Iterator[str]:
 
 
 def _files(folder: str) -> dict[str, bytes]:
-    """The files in a folder, each after the digest that is its name."""
+    """The files in a folder; each begins with the digest that is its name."""
     found: dict[str, bytes] = {}
     for number, name in enumerate(sorted(os.listdir(folder))):
         if name.endswith(_SUFFIX):

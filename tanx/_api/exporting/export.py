@@ -1,4 +1,4 @@
-"""``export``: functions that are compiled, as programs that can be stored."""
+"""``export``: compiled functions as programs that can be stored."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def default_export_platform() -> str:
 def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
            disabled_checks: Sequence[DisabledSafetyCheck] = (),
            _override_lowering_rules=None) -> Callable[..., Exported]:
-    """Export a function wrapped by :func:`tanx.jit`: a program on its own, which can be stored.
+    """Export a function wrapped by :func:`tanx.jit` as a standalone program, which can be stored.
 
     The result is a function of arguments, or of :class:`tanx.ShapeDtypeStruct` in their place,
-    which returns the program for arguments of these types, an :class:`Exported`. Sizes may be
+    which returns an :class:`Exported`, the program for arguments of these types. Sizes may be
     symbolic, see :func:`symbolic_shape`. ``platforms`` are the platforms that the program is for;
     programs are stored in a form that does not depend on them.
 
@@ -122,13 +122,13 @@ def _exported(name: str, closed: ClosedJaxpr, in_tree, out_tree, keep_unused: bo
 
 
 def _check_variables(exported: Exported, closed: ClosedJaxpr) -> None:
-    """An error where a program depends on a variable that no argument has in its shape."""
+    """Raise if a program depends on a variable that is in no shape of an argument."""
     told = {name for aval in exported.in_avals for d in aval.shape for name in variables_of(d)}
     missing = variables_in(closed.jaxpr) - told
     if missing:
         raise UnexpectedDimVar(explain(
-            "tanx.export.export", f"{exported.fun_name} depends on symbolic sizes that no shape of "
-            "an argument tells.", f"variables: {', '.join(sorted(missing))}",
+            "tanx.export.export", f"{exported.fun_name} depends on symbolic sizes that are in no "
+            "argument's shape.", f"variables: {', '.join(sorted(missing))}",
             f"arguments: {', '.join(map(str, exported.in_avals))}",
             hint="pass an array without elements, ShapeDtypeStruct((0, k), dtype), and take k "
                  "from its shape."))
@@ -147,7 +147,7 @@ def _version() -> int:
 
 
 def _derivative(exported: Exported, closed: ClosedJaxpr) -> Exported:
-    """The derivative of an exported function, with the rules of users that its jaxpr has."""
+    """The derivative of an exported function, with the users' rules in its jaxpr."""
     count = len(exported.in_avals)
 
     def derivative(*leaves: Any) -> tuple:

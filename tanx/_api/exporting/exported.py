@@ -1,7 +1,7 @@
-"""``Exported``: a function that was staged for arguments of certain types, on its own.
+"""``Exported``: a standalone function, staged for arguments of certain types.
 
-It needs neither the Python function nor the process that it came from. Calling it runs the stored
-program, as a part of whatever is being traced; its derivative is another exported function.
+It needs neither the original Python function nor its process. Calling it runs the stored program,
+also inside of traced functions; its derivative is another exported function.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Exported:
     ``in_avals`` and ``out_avals`` are the types of the leaves of arguments and results, in the
     order of ``in_tree``, the structure of ``(args, kwargs)``, and ``out_tree``.
     ``mlir_module_serialized`` is the program in the form that tanx stores; :meth:`mlir_module`
-    gives it as StableHLO text. ``platforms`` are those it may be called on. The numbers of
+    returns it as StableHLO text. ``platforms`` are those it may be called on. The numbers of the
     arguments that the program reads are in ``module_kept_var_idx``.
     """
 
@@ -118,7 +118,7 @@ class Exported:
 
     @functools.cached_property
     def _program(self) -> ClosedJaxpr:
-        """The program, read when it is first called."""
+        """The program, read at the first call."""
         try:
             closed, _ = program_of(self.mlir_module_serialized, self._sizes.scope)
         except Damaged as error:
@@ -174,7 +174,7 @@ class Exported:
     def serialize(self, vjp_order: int = 0) -> bytearray:
         """The exported function as bytes, for :func:`tanx.export.deserialize`.
 
-        Derivatives come with it up to ``vjp_order``: 1 makes the function differentiable once.
+        Derivatives up to ``vjp_order`` are included: 1 makes the function differentiable once.
 
         >>> exported = tanx.export.export(tanx.jit(lambda x: x ** 2))(np.float32(1))
         >>> again = tanx.export.deserialize(exported.serialize(vjp_order=1))
@@ -185,11 +185,11 @@ class Exported:
 
     @boundary
     def mlir_module(self, serialized: bool = True) -> str:
-        """The program as StableHLO text; ``serialized`` makes no difference."""
+        """The program as StableHLO text; ``serialized`` has no effect."""
         if self._sizes.scope is not None:
             raise NotImplementedError(explain(
-                "tanx.export.Exported.mlir_module", "there is no text of programs with symbolic "
-                "sizes yet.", f"types: {', '.join(map(str, self.in_avals))}",
+                "tanx.export.Exported.mlir_module", "programs with symbolic sizes have no "
+                "StableHLO text.", f"types: {', '.join(map(str, self.in_avals))}",
                 hint="export the function for known sizes."))
         from ..._export.stablehlo import module_text
         return module_text(self._program, name=f"jit_{self.fun_name}")

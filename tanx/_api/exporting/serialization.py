@@ -1,4 +1,4 @@
-"""Exported functions from bytes; :mod:`.written` makes the bytes."""
+"""Reads exported functions from bytes; :mod:`.written` writes them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _FACTS = {"fun_name": str, "in_tree": list, "in_avals": tuple, "out_tree": list,
           "unordered_effects": tuple, "disabled_safety_checks": tuple,
           "calling_convention_version": int, "module_kept_var_idx": tuple,
           "uses_global_constants": bool}
-"""The facts in a file, and what each of them is."""
+"""The facts in a file, and their types."""
 
 
 @boundary
 def deserialize(blob: bytes | bytearray) -> Exported:
-    """The exported function that :meth:`Exported.serialize` made bytes of.
+    """The exported function from the bytes of :meth:`Exported.serialize`.
 
     The bytes are data, and nothing in them is executed; damaged bytes are an error.
 
@@ -92,7 +92,7 @@ def _read(data: bytes, derivatives: int, scope: Scope | None = None) -> Exported
 
 def _stored_vjp(sections: dict[str, bytes], derivatives: int, in_avals: tuple,
                 out_avals: tuple, scope: Scope | None) -> Any:
-    """The function that gives the stored derivative; None if the file has no derivative."""
+    """The function that returns the stored derivative; None if the file has no derivative."""
     if "vjp" not in sections:
         return None
     if derivatives == 0:

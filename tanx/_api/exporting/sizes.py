@@ -18,7 +18,7 @@ from ...errors import explain
 __all__ = ["Sizes"]
 
 MOST_PROGRAMS = 64
-"""Specialised programs that one exported function keeps."""
+"""Limit of specialised programs that one exported function keeps."""
 
 
 class _Step(NamedTuple):
@@ -41,7 +41,7 @@ class Sizes:
         self.steps = [] if self.scope is None else self._solution()
 
     def _solution(self) -> list[_Step]:
-        """In which order variables are found, and from which sizes."""
+        """The order in which variables are found, and from which sizes."""
         steps: list[_Step] = []
         known: set[str] = set()
         places = [(i, axis, d) for i, aval in enumerate(self.in_avals)
@@ -59,14 +59,14 @@ class Sizes:
         missing = set().union(*(variables_of(d) for *_, d in places)) - known
         if missing:
             raise ValueError(explain(
-                "tanx.export", "sizes do not tell the values of all variables.",
+                "tanx.export", "sizes do not determine the values of all variables.",
                 f"variables: {', '.join(sorted(missing))}",
                 f"sizes:     {', '.join(str(d) for *_, d in places)}",
                 hint="each variable needs a size that is linear in it and has no other unknown."))
         return steps
 
     def check(self, exported: Any, leaves: Sequence) -> None:
-        """An error where arguments have sizes that the program is not for."""
+        """Raise if arguments have sizes that do not match the program."""
         shapes = [typeof(x).shape for x in leaves]
         values = self.values(exported, shapes) if self.scope is not None else {}
         for i, (shape, aval) in enumerate(zip(shapes, self.in_avals)):

@@ -19,7 +19,7 @@ __all__ = ["SymbolicScope", "is_symbolic_dim", "symbolic_args_specs", "symbolic_
 
 
 class SymbolicScope(Scope):
-    """What is known of the variables in symbolic sizes; sizes of different scopes do not mix.
+    """The constraints on variables of symbolic sizes; sizes of different scopes cannot be combined.
 
     >>> scope = SymbolicScope(["a >= 4"])
     >>> (a,) = symbolic_shape("a", scope=scope)
@@ -39,9 +39,9 @@ def symbolic_shape(shape_spec: str | None, *, constraints: Sequence[str] = (),
 
     Names are variables, 1 or more. Sizes are sums and products of them and of numbers, with ``^``
     for powers, ``floordiv(a, 2)``, ``mod(a, 2)``, ``max(a, b)`` and ``min(a, b)``. ``_`` is the
-    size that the shape ``like`` has in this place, and ``...`` at the end are all its others.
-    ``constraints`` are texts with ``==``, ``>=`` or ``<=`` that say more of the variables; a
-    ``scope`` shares variables between shapes.
+    size of the shape ``like`` in this place, and ``...`` at the end means all its remaining sizes.
+    ``constraints`` are texts with ``==``, ``>=`` or ``<=`` on the variables; a ``scope`` shares
+    variables between shapes.
 
     >>> symbolic_shape("batch, ...", like=(8, 28, 28))
     (batch, 28, 28)
@@ -74,7 +74,7 @@ def symbolic_shape(shape_spec: str | None, *, constraints: Sequence[str] = (),
         sizes.append(_size(shape_spec, part, scope))
         if type(sizes[i]) is int and like is not None and i < len(like) and (
                 like[i] not in (None, sizes[i])):
-            raise _wrong(shape_spec, f"size {i} is another than that of like.", f"like: {like}")
+            raise _wrong(shape_spec, f"size {i} differs from that of like.", f"like: {like}")
     return tuple(sizes)
 
 
@@ -94,7 +94,7 @@ def _known(spec: str, like: Sequence[int | None] | None, where: slice) -> list[A
         raise _wrong(spec, "_ and ... stand for sizes of like, which was not given.")
     found = list(like[where])
     if None in found or (where.stop is not None and not found):
-        raise _wrong(spec, "a size of like that is asked for is not known.", f"like: {like}")
+        raise _wrong(spec, "a requested size of like is not known.", f"like: {like}")
     return found
 
 
@@ -114,8 +114,8 @@ def symbolic_args_specs(args, shapes_specs, constraints: Sequence[str] = (),
                         scope: Scope | None = None):
     """Types for :func:`export` with symbolic shapes, from arguments and texts for their shapes.
 
-    ``shapes_specs`` is a pytree like ``args`` or a prefix of one; None leaves shapes as they are.
-    All variables are of one scope.
+    ``shapes_specs`` is a pytree like ``args`` or a prefix of it; None keeps shapes. All variables
+    are in one scope.
 
     >>> symbolic_args_specs((np.ones((3, 4), np.float32), np.ones(3)), ("a, ...", "a"))
     (ShapeDtypeStruct(shape=(a, 4), dtype=float32), ShapeDtypeStruct(shape=(a,), dtype=float64))
@@ -148,7 +148,7 @@ def is_symbolic_dim(p) -> bool:
 
 
 def symbolic_dim_bounds(dimension) -> tuple[float, float]:
-    """Numbers that a size is between, as far as they are known: infinite where they are not.
+    """The known bounds of a size; infinite if there are none.
 
     >>> a, b = symbolic_shape("a, b", constraints=["b <= 10"])
     >>> symbolic_dim_bounds(a), symbolic_dim_bounds(2 * b), symbolic_dim_bounds(3)

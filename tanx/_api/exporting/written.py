@@ -1,4 +1,4 @@
-"""Exported functions as bytes; :mod:`.serialization` reads them."""
+"""Writes exported functions as bytes; :mod:`.serialization` reads them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...errors import explain
 __all__ = ["MOST_DERIVATIVES", "serialize"]
 
 MOST_DERIVATIVES = 32
-"""How many derivatives of one another a file may hold."""
+"""The highest order of derivatives in a file."""
 
 
 @boundary
