@@ -29,7 +29,7 @@ tanx.numpy.zeros: a shape is a sequence of integers known while tracing.
   shape: (2.0, 3)
   Hint: make sizes integers with int(...), or divide them with //."""),
     (lambda: tanx.jit(lambda x: x)({1.0, 2.0}), TypeError, """\
-tanx.jit: argument x of <lambda> is no array.
+tanx.jit: argument x of <lambda> is not an array.
   value: {1.0, 2.0} of type set
   Hint: pass a tuple, a list or an array of its elements."""),
 ])

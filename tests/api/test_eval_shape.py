@@ -68,7 +68,7 @@ def test_structs():
      "tanx.eval_shape: needs a function to transform.\n"
      "  given: 3"),
     (lambda: tanx.eval_shape(lambda x: x, {"a": "b"}), TypeError,
-     "tanx.eval_shape: argument x['a'] of <lambda> is no array.\n"
+     "tanx.eval_shape: argument x['a'] of <lambda> is not an array.\n"
      "  value: 'b' of type str\n"
      "  Hint: mark it with static_argnums."),
     (lambda: tanx.eval_shape(lambda x: ["a"], 1.0), TypeError,

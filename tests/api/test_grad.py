@@ -151,11 +151,11 @@ def f(x, y):
      "  Hint: use x.astype(float), choose others with argnums, or allow_int=True for gradients of "
      "dtype float0."),
     (lambda: tanx.grad(f, 1)(1.0, {"mode": "fast"}),
-     "tanx.grad: argument y['mode'] of f is no array.\n"
+     "tanx.grad: argument y['mode'] of f is not an array.\n"
      "  value: 'fast' of type str\n"
      "  Hint: differentiate with respect to arrays only; choose with argnums."),
     (lambda: tanx.grad(f, (1, 0))("a", [1.0, "b"]),
-     "tanx.grad: argument y[1] of f is no array.\n"
+     "tanx.grad: argument y[1] of f is not an array.\n"
      "  value: 'b' of type str\n"
      "  Hint: differentiate with respect to arrays only; choose with argnums."),
     (lambda: tanx.grad(f, holomorphic=True)(1.0, 2.0),

@@ -200,7 +200,7 @@ def test_static_objects():
     assert Layer(4.0).apply(2.0) == 8.0
     assert layer.apply.__name__ == "apply" and layer.apply._cache_size() == 2
     assert error(lambda: layer.plain(1.0), TypeError).startswith(
-        "tanx.jit: argument self of plain is no array.\n")
+        "tanx.jit: argument self of plain is not an array.\n")
 
 
 # --- Ways to call ---------------------------------------------------------------------------------
@@ -357,11 +357,11 @@ def f(x, n):
      "  value: array([1.]) of type ndarray\n"
      "  Hint: pass arrays as ordinary arguments."),
     (lambda: tanx.jit(f)(1.0, {"mode": "fast"}), TypeError,
-     "tanx.jit: argument n['mode'] of f is no array.\n"
+     "tanx.jit: argument n['mode'] of f is not an array.\n"
      "  value: 'fast' of type str\n"
      "  Hint: mark it with static_argnums or static_argnames."),
     (lambda: tanx.jit(f, static_argnums=0)("slow", "fast"), TypeError,
-     "tanx.jit: argument n of f is no array.\n"
+     "tanx.jit: argument n of f is not an array.\n"
      "  value: 'fast' of type str\n"
      "  Hint: mark it with static_argnums or static_argnames."),
     (lambda: tanx.jit(lambda x: {"y": [x, "a"]})(1.0), TypeError,

@@ -88,7 +88,7 @@ def test_weak_types_are_in_the_types():
      "tanx.make_jaxpr: needs a function to transform.\n"
      "  given: 3"),
     (lambda: tanx.make_jaxpr(lambda x, mode: x)(1.0, "fast"), TypeError,
-     "tanx.make_jaxpr: argument mode of <lambda> is no array.\n"
+     "tanx.make_jaxpr: argument mode of <lambda> is not an array.\n"
      "  value: 'fast' of type str\n"
      "  Hint: mark it with static_argnums."),
     (lambda: tanx.make_jaxpr(lambda x: "a")(1.0), TypeError,

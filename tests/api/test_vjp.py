@@ -74,7 +74,7 @@ def test_jvp_of_constants_and_integers():
      "tanx.jvp: a tangent must be an array or a number.\n"
      "  tangent: 'a' of type str"),
     (lambda: tanx.jvp(f, (1.0, "a"), (1.0, 1.0)), TypeError,
-     "tanx.jvp: argument y of f is no array.\n"
+     "tanx.jvp: argument y of f is not an array.\n"
      "  value: 'a' of type str"),
     (lambda: tanx.jvp(lambda x: [x, "a"], (1.0,), (1.0,)), TypeError,
      "tanx.jvp: <lambda> must return arrays or numbers.\n"
@@ -155,7 +155,7 @@ def test_vjp_mistakes(cotangent, kind, text):
 
 def test_vjp_of_what_is_no_array():
     assert error(lambda: tanx.vjp(f, 1.0, "a")) == (
-        "tanx.vjp: argument y of f is no array.\n"
+        "tanx.vjp: argument y of f is not an array.\n"
         "  value: 'a' of type str")
     with pytest.raises(NotImplementedError):
         tanx.vjp(f, 1.0, 2.0, reduce_axes=("i",))

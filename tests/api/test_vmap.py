@@ -167,7 +167,7 @@ def f(x, y):
      "  axis_size: 5\n"
      "  Hint: use in_axes=None for arguments that are not mapped."),
     (lambda: tanx.vmap(f)(M, "a"), TypeError,
-     "tanx.vmap: argument y of f is no array.\n"
+     "tanx.vmap: argument y of f is not an array.\n"
      "  value: 'a' of type str"),
     (lambda: tanx.vmap(lambda x: [x, "a"])(M), TypeError,
      "tanx.vmap: <lambda> must return arrays or numbers.\n"

@@ -62,7 +62,7 @@ def test_arguments_that_are_not_mapped():
     number, _ = tanx.vmap(lambda n, x: (n, x), in_axes=(None, 0), out_axes=(None, 0))(
         3, jnp.arange(2))
     assert type(number) is int
-    with pytest.raises(TypeError, match="argument d of <lambda> is no array"):
+    with pytest.raises(TypeError, match="argument d of <lambda> is not an array"):
         tanx.vmap(lambda d, x: x)(jnp.float32, jnp.arange(3))
 
 

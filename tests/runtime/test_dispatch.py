@@ -347,7 +347,7 @@ def test_errors_are_those_of_python():
     gone.delete()
     with pytest.raises(RuntimeError, match="deleted or donated"):
         fun(gone)
-    with pytest.raises(TypeError, match="is no array"):
+    with pytest.raises(TypeError, match="is not an array"):
         fun("text")
 
     class Stubborn(Box):
