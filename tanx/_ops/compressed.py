@@ -127,8 +127,8 @@ class CsrMatvec(_RowsProduct):
 
         Rows in vector lanes would read entries from as many places: twice the time, for rows of 3
         or of 100 entries (AVX-512). The inner nest keeps blocks out of lanes, too.
-        Rows that do not fill a block have a separate nest: a test at each row whether it exists takes
-        as long as a third of an entry (Neoverse N1).
+        Rows that do not fill a block have a separate nest: a test at each row whether it exists
+        takes as long as a third of an entry (Neoverse N1).
         """
         (out,) = into
         *lead, rows = out.shape
