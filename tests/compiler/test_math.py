@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 import scipy.special
 
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
 from tanx._compiler.emit import math
 from tanx._loops.build import op
 from tanx._loops.instructions import INSTRUCTIONS
 from tests.compiler.compiled import run_rule
+from tests.compiler.programs import settings
 
 WIDER = {np.float32: np.float64, np.float64: np.longdouble}
 NUMPY = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
@@ -281,3 +285,26 @@ def test_limits_are_reached(name, far, limit, dtype):
     np.testing.assert_array_equal(compiled(name, side), np.full(5, limit, dtype))
     if name in ("tanh", "erf", "atan"):
         np.testing.assert_array_equal(compiled(name, -side), np.full(5, -limit, dtype))
+
+
+def test_functions_that_are_called_have_the_bits_of_those_written_out():
+    """Some functions call others of the same name, such as zeta its series."""
+    def fun(x):
+        y = x + 1
+        return (lax.zeta(y, x), lax.polygamma(jnp.ones_like(x), x), lax.igamma(x, y),
+                lax.igammac(x, y),
+                lax.lgamma(x), lax.digamma(x), lax.betainc(x, y, x / (1 + y)), lax.erf_inv(x / 9),
+                lax.bessel_i0e(x), jnp.exp(x), jnp.tanh(x), jnp.sin(1e6 * x), x ** y, lax.rem(y, x))
+
+    x = np.random.default_rng(0).uniform(0.1, 8, 21)
+    for dtype in ("float32", "float64"):
+        with tanx.enable_x64(True):
+            found = []
+            for most in (0, 100):
+                with settings({"functions.written_out": most}):
+                    compiled = tanx.jit(lambda x: fun(x))
+                    found += [compiled(x.astype(dtype)) for _ in range(4)]
+        for results in found[1:]:
+            for got, want in zip(results, found[0], strict=True):
+                assert got.dtype == dtype and got.shape == x.shape
+                np.testing.assert_array_equal(got, want)

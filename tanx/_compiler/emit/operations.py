@@ -154,13 +154,15 @@ def _is_long(name: str, args: Sequence[Any]) -> bool:
 def _long(name: str, args: Sequence[Any]) -> Value:
     """A long function: its first uses in a module are written out, later ones are calls.
 
-    Code runs faster where it is written out, but then each copy has to be compiled.
+    Code runs faster where it is written out, but then each copy has to be compiled. The name of a
+    call differs from those of the functions that the code itself calls, such as that of ``zeta``.
     """
     compute, writer = CODE[name].of("f"), args[0].writer
     uses, most = writer.uses, writer.machine.tuning.functions.written_out
     kind = (name, max([arg.type for arg in args], key=lambda type: type.lanes))
     uses[kind] += 1
-    return compute(*args) if uses[kind] <= most else outlined(name, compute, *args)
+    return compute(*args) if uses[kind] <= most else outlined(
+        f"whole.{name}", compute, *args)
 
 
 # -- floats ----------------------------------------------------------------------------------------
