@@ -92,6 +92,13 @@ def growth(run, times: int) -> float:
         tracemalloc.stop()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def only_what_is_new():
+    """Spare the collector a look at all that earlier tests have left: a second each time."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_calls_leave_nothing_behind(name):
     # Tracking allocations makes all slow, so these are few; an object takes 40 bytes and more.
