@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
+import platform
 import subprocess
 import sys
 from collections.abc import Callable
@@ -202,6 +203,10 @@ are `digamma` and `betaln`, which have zeros in their domains, `beta` and `comb`
 the incomplete functions (`gammainc`, `gammaincc`, `betainc`), `owens_t`, `hyp1f1` and `hyp2f1`;
 JAX is off by more at the same points.
 
+Measured on {machine}. AArch64 and x86-64 have the same errors in float32, and in float64 but for
+six functions: on AArch64 `digamma` is off by 87 units (x86-64: 56), `betainc` by 39 (38),
+`gammaincc` by 14 (18), `owens_t` by 9 (35), `expi` by 3.2 (2.4) and `ndtri` by 1.6 (1.5).
+
 | function | domain | float32: tanx | JAX | float64: tanx | JAX |
 |---|---|---|---|---|---|
 """
@@ -225,12 +230,15 @@ def main() -> None:
     parser.add_argument("--own", default=sys.executable, help="an interpreter that has tanx")
     parser.add_argument("--only", help="names of functions, with commas between")
     options = parser.parse_args()
+    if options.only is None and options.rival is None:
+        parser.error("the page has a column for JAX: give --rival, or --only to print rows")
     table = [row for row in rows() if options.only is None
              or row.function in options.only.split(",")]
     measured = measure(table, options.rival, options.own)
     if options.only is None:
         lines = [shown(row, found) for row, found in zip(table, measured, strict=True)]
-        PLACE.write_text(TEXT.format(count=COUNT) + "\n".join(lines) + "\n")
+        text = TEXT.format(count=COUNT, machine=platform.machine())
+        PLACE.write_text(text + "\n".join(lines) + "\n")
         return
     for row, found in zip(table, measured, strict=True):
         print(f"{row.function:12} {row.domain!s:28}", *(
