@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
-from typing import NamedTuple
 
 from .._base.config import program_bytes
+from .._base.tuples import NamedTuple
 from .._core.source import SourceInfo, is_ours
 from .._runtime.ledger import Row, ledger
 

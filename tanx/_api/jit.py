@@ -11,13 +11,14 @@ import weakref
 from collections.abc import Callable
 from time import perf_counter
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._base import config
 from .._base.collector import at_rest
 from .._base.logger import verbose
 from .._base.monitoring import TRACING, timed
 from .._base.traceback import boundary
+from .._base.tuples import NamedTuple
 from .._control.call import jit_p
 from .._core.array import Array
 from .._core.axes import axis_sizes

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._base.flags import trace_key
 from .._base.traceback import boundary
+from .._base.tuples import NamedTuple
 from .._core.axes import axis_sizes
 from .._core.jaxpr import Jaxpr, eval_jaxpr
 from .._core.reads import absorb, reading

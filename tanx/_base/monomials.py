@@ -6,7 +6,9 @@ A size is a sum of terms: pairs of a monomial and its coefficient.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
+
+from .tuples import NamedTuple
 
 __all__ = ["ONE", "Factor", "Monomial", "Operation", "Term", "rank", "shown", "times", "without"]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import explain
+from .tuples import NamedTuple
 
 __all__ = ["Kind", "anything", "boolean", "choice", "device", "device_count", "integer",
            "platform_names", "real", "text"]

@@ -17,12 +17,13 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from ..errors import InconclusiveDimensionOperation, explain
 from .monomials import ONE, Factor, Monomial, Operation, rank, shown, times, without
 from .symbolic_bounds import bounds
 from .symbolic_text import parse
+from .tuples import NamedTuple
 
 __all__ = ["DimExpr", "Scope", "Hook", "as_value", "bounds", "common_sizes", "definitely",
            "evaluate", "index", "is_symbolic", "largest", "least", "parse_dim", "scope_of",

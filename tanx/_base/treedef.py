@@ -12,7 +12,7 @@ lets flattening take such children, and unflattening give them, in one stroke.
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from textwrap import shorten
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import explain
 from . import treewire as wire
@@ -27,6 +27,7 @@ from .treenodes import (
     registered_node,
     tuple_code,
 )
+from .tuples import NamedTuple
 
 __all__ = ["PyTreeDef", "default_registry", "tree_flatten"]
 

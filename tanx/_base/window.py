@@ -96,7 +96,8 @@ sys.meta_path.append(_Absent)
 
 def _to_publish(value: Any, window: str) -> bool:
     """Whether a value was made in a private room of the package, or in the window itself."""
-    module = getattr(value, "__module__", None) or ""
+    if not isinstance(value, (FunctionType, type)):
+        return False
+    module = value.__module__ or ""
     package = window.partition(".")[0] + "."
-    return isinstance(value, FunctionType | type) and (
-        module == window or (module.startswith(package) and "._" in module))
+    return module == window or (module.startswith(package) and "._" in module)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
 from operator import or_
-from typing import NamedTuple
 
 from .._base.records import record
+from .._base.tuples import NamedTuple
 from .._loops.expr import WHILES, Const, Fold, Index, Load, Node, Op, While
 from .._loops.instructions import BOOL, INDEX, INSTRUCTIONS, kind_of
 from .._loops.library import programs_in

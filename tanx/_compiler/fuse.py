@@ -25,8 +25,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
-from typing import NamedTuple
 
+from .._base.tuples import NamedTuple
 from .._loops.expr import (
     Expr,
     Facts,

@@ -7,10 +7,11 @@ and updated there; the copy is dropped if the initial value is dead.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from .._base.tuples import NamedTuple
 from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn
 from .._loops import build

@@ -11,11 +11,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
-from typing import NamedTuple
 
 from .._base.config import enable_compilation_cache
 from .._base.limits import processors
 from .._base.records import record
+from .._base.tuples import NamedTuple
 from .matrix_registers import is_permitted
 from .tuning import USUAL, Tuning
 

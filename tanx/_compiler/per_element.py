@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import product
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
+from .._base.tuples import NamedTuple
 from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from .._core.primitive import Kind

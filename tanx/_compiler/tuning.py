@@ -12,7 +12,9 @@ record.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from .._base.tuples import NamedTuple
 
 __all__ = ["BandTuning", "ColumnTuning", "ContractTuning", "DecomposeTuning", "DistributeTuning",
            "FlattenTuning", "FlowTuning", "FourierTuning", "FunctionTuning", "FuseTuning",

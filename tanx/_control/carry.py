@@ -8,13 +8,14 @@ structure and types that it takes; an initial Python number takes the type that 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import dtypes, tree_util
 from .._base.flags import trace_key
 from .._base.treedef import mismatches
+from .._base.tuples import NamedTuple
 from .._core.axes import axis_sizes
 from .._core.explicit import alike
 from .._core.jaxpr import ClosedJaxpr

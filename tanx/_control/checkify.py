@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import dtypes, tree_util
 from .._base.traceback import boundary
+from .._base.tuples import NamedTuple
 from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import (
     ClosedJaxpr,

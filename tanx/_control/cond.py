@@ -7,12 +7,13 @@ the signatures of all branches equal: an input or output of one is an input or o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import dtypes, tree_util
 from .._base.config import jit_disabled
+from .._base.tuples import NamedTuple
 from .._core.effects import NamedAxisEffect
 from .._core.explicit import alike
 from .._core.flow import Choice

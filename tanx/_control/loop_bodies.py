@@ -8,8 +8,9 @@ repeating it until its carries agree before and after a step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from .._base.tuples import NamedTuple
 from .._core.high import MappingSpec
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, cached_by_jaxpr
 from .._core.linear import Linear, Zero, instantiate

@@ -7,7 +7,8 @@ bool, or with :data:`Saveable`, :data:`Recompute` or an :class:`Offloadable`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+from .._base.tuples import NamedTuple
 
 __all__ = ["checkpoint_dots", "checkpoint_dots_with_no_batch_dims", "dots_saveable",
            "dots_with_no_batch_dims_saveable", "everything_saveable", "nothing_saveable",

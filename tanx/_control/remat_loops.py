@@ -8,8 +8,9 @@ recomputes from them the other values that the third, the unknown part, needs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from .._base.tuples import NamedTuple
 from .._core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .._core.rewrite import silent, substitute
 from .._core.source import attributed_to

@@ -7,9 +7,10 @@ solvers can be any functions, including loops with data-dependent length.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import dtypes, tree_util
+from .._base.tuples import NamedTuple
 from .._core.jaxpr import ClosedJaxpr, Var, cached_by_jaxpr, eval_jaxpr, jaxpr_as_fun
 from .._core.linear import Linear, Zero, instantiate, never, zero_series
 from .._core.naming import name_of

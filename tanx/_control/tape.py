@@ -15,10 +15,11 @@ can be transformed. Nothing is kept between the passes, so surrounding loops hav
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from .._base.tuples import NamedTuple
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, cached_by_jaxpr, jaxpr_as_fun
 from .._core.linear import Linear, Zero, instantiate
 from .._core.rewrite import dce, prune_constants

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dis import EXTENDED_ARG, opmap
 from functools import lru_cache
 from types import CodeType
-from typing import NamedTuple
+
+from .._base.tuples import NamedTuple
 
 __all__ = ["CodeReads", "code_reads"]
 

@@ -7,8 +7,8 @@ its parameters; ``with_flow`` returns the parameters of a use with other bodies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from .._base.tuples import NamedTuple
 from .jaxpr import ClosedJaxpr
 
 __all__ = ["Choice", "Flow", "ForLoop", "WhileLoop"]

@@ -11,10 +11,11 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from types import CellType, MemberDescriptorType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from .._base.tuples import NamedTuple
 from .array import Array
 from .trace import Tracer
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._base.flags import strict, trace_key
+from .._base.tuples import NamedTuple
 from ..errors import UnexpectedTracerError, explain
 from .effects import no_effects
 from .source import SourceInfo, attributed_to

@@ -7,9 +7,10 @@ import functools
 import inspect
 from collections.abc import Callable, Container, Iterable, Sequence
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import tree_util
+from .._base.tuples import NamedTuple
 from .source import SourceInfo
 
 __all__ = ["DebugInfo", "LeafNames", "debug_info", "leaf_names", "name_of", "parameters_of",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from .._base.tuples import NamedTuple
 from ..errors import explain
 from .mesh import AbstractMesh, AxisType
 from .sharding import ManualAxisType, NamedSharding

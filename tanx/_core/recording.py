@@ -11,8 +11,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from time import perf_counter_ns, time_ns
-from typing import Any, NamedTuple
+from typing import Any
 
+from .._base.tuples import NamedTuple
 from .source import SourceInfo, user_source
 
 __all__ = ["Recorder", "Span", "current", "passed", "span"]

@@ -17,11 +17,12 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._base.config import pprint_use_color
+from .._base.tuples import NamedTuple
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 
 __all__ = ["show_eqn", "show_jaxpr", "show_literal"]

@@ -12,7 +12,8 @@ import sys
 import threading
 from itertools import islice
 from types import CodeType, FrameType
-from typing import NamedTuple
+
+from .._base.tuples import NamedTuple
 
 __all__ = ["NameStack", "SourceInfo", "attributed_to", "exclude", "is_ours", "name_stack",
            "named_scope", "unscoped", "user_source"]

@@ -13,13 +13,14 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._base.config import enable_checks, no_tracing
 from .._base.frames import more_frames
 from .._base.symbolic import DimExpr, Hook
+from .._base.tuples import NamedTuple
 from ..dtypes import float0
 from ..errors import explain
 from . import explicit

@@ -11,12 +11,13 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import dtypes
 from .._base.symbolic import DimExpr
+from .._base.tuples import NamedTuple
 from ..errors import explain
 from .mesh import AxisType, get_abstract_mesh
 from .placement import NOWHERE, placed, written

@@ -8,7 +8,7 @@ from functools import partial
 from math import prod
 from time import perf_counter
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from .._api.jit import PjitFunction, jit
 from .._api.jit_shardings import ShardedFunction
 from .._api.misses import history
 from .._base.collector import at_rest
+from .._base.tuples import NamedTuple
 from .._compiler.cost import Cost, cost, nbytes
 from .._compiler.memory import lifetimes
 from .._compiler.nest_tools import mentioned

@@ -10,8 +10,8 @@ were renamed by ``reuse``, and nests cut, packed and joined.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
+from .._base.tuples import NamedTuple
 from .._compiler.lower import Lowered
 from .._compiler.nest_tools import mentioned
 from .._loops.nest import Buffer, Program, Statement

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
+from .._base.tuples import NamedTuple
 from .._core.serial import Unwritable, write_value
 from ..errors import explain
 from ..tree_util import PyTreeDef, default_registry, is_tree_node, register_pytree_node

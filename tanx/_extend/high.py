@@ -12,9 +12,10 @@ methods. :mod:`tanx._extend.high_rules` makes some methods from others.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._base.traceback import boundary
+from .._base.tuples import NamedTuple
 from .._control.accumulators import GradAccum, NullAccum, ValAccum, log
 from .._control.custom_vjp import CustomLinear
 from .._core.jaxpr import ClosedJaxpr

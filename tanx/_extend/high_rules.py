@@ -9,8 +9,9 @@ In the body of a class::
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from .._base.tuples import NamedTuple
 from .._core.jaxpr import Jaxpr, eval_jaxpr
 from .._core.linear import Linear, Zero
 from .._core.stage import stage

@@ -11,11 +11,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from .. import dtypes
+from .._base.tuples import NamedTuple
 from .._core.array import Array
 from .._core.effects import Effect
 from .._core.jaxpr import eval_jaxpr

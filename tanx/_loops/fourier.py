@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from functools import cache
 from math import isqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from .._base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from .nest import Extern

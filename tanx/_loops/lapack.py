@@ -18,13 +18,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._base.limits import processors
 from .._base.locks import new_lock
 from .._base.records import record
+from .._base.tuples import NamedTuple
 from .names import LAPACK
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._base.records import record
+from .._base.tuples import NamedTuple
 from ..dtypes import stored
 from .expr import Const, Expr, Index, Load, Node
 from .instructions import INDEX, short_name

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
+from .._base.tuples import NamedTuple
 from .expr import Index
 from .loop_kinds import JOINED, Kind, Unrolled, Vector
 from .nest import Nest

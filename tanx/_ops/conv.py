@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from math import gcd, prod
-from typing import NamedTuple
 
 import numpy as np
 
 from .. import dtypes
+from .._base.tuples import NamedTuple
 from .._core.linear import is_linear
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof

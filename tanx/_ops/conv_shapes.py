@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from .._base.symbolic import index, largest
+from .._base.tuples import NamedTuple
 from .._core.primitive import parameter
 from ..errors import explain
 

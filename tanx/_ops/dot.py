@@ -6,11 +6,11 @@ import operator
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
 from .. import dtypes
+from .._base.tuples import NamedTuple
 from .._core.explicit import requested, sharding_error, sharding_for
 from .._core.linear import is_linear
 from .._core.primitive import Kind, Primitive

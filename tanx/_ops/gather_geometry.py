@@ -10,11 +10,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
 from .._base.symbolic import is_symbolic
+from .._base.tuples import NamedTuple
 from .._core.primitive import parameter
 from .._loops import build, instructions
 from ..errors import explain

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
 from .. import dtypes
 from .._base.axes import canonical_axes
+from .._base.tuples import NamedTuple
 from .._core.array import Array
 from .._core.explicit import sharding_error
 from .._core.jaxpr import ClosedJaxpr, Jaxpr

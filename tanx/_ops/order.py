@@ -9,10 +9,10 @@ sorting network.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from .._base.tuples import NamedTuple
 from .._loops import build
 from .._loops.expr import Expr
 from .._loops.instructions import width

@@ -7,12 +7,13 @@ always met; a GPU may trade precision for speed if ``DEFAULT`` allows it.
 from __future__ import annotations
 
 import enum
-from typing import Any, NamedTuple
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from .._base import config
+from .._base.tuples import NamedTuple
 from .._core.primitive import parameter
 from ..errors import explain
 

@@ -8,14 +8,14 @@ if it is summed over, each group has a separate sum.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
 from .. import dtypes
+from .._base.records import record
+from .._base.tuples import NamedTuple
 from .._core.linear import is_linear
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.types import ShapedArray, typeof
@@ -33,7 +33,7 @@ __all__ = ["RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general", "sca
 
 
 @parameter
-@dataclass(frozen=True)
+@record
 class RaggedDotDimensionNumbers:
     """Which dimensions are summed over, which are batches, and which one is divided into groups.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
 
+from .._base.tuples import NamedTuple
 from .._core.primitive import parameter
 from .._core.types import typeof
 from .arith import add, div, integer_pow, mul, neg, sub

@@ -5,10 +5,11 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce as fold_left
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from .._base.tuples import NamedTuple
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain

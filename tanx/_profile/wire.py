@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from .._base.tuples import NamedTuple
 
 __all__ = ["Field", "Schema", "decode", "encode"]
 

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._base.tuples import NamedTuple
 from .._compiler.abi import ALIGNMENT, ENTRY, NO_ROOM, PARALLEL, STOP, STOPPED
 from .._core.types import ShapedArray
 from .._loops import lapack

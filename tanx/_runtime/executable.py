@@ -12,7 +12,7 @@ from functools import cache
 from itertools import accumulate
 from math import inf, prod
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from .._base.monitoring import (
     record_event_duration_secs,
     timed,
 )
+from .._base.tuples import NamedTuple
 from .._core.array import Array
 from .._core.buffer import may_overwrite
 from .._core.explicit import bare_jaxpr

@@ -16,12 +16,13 @@ import weakref
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._base.forever import forever
 from .._base.locks import new_lock
+from .._base.tuples import NamedTuple
 from ..errors import JaxRuntimeError, explain
 from . import foreign_native as native
 from . import host, stop

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from weakref import ref
 
 from .._base.config import program_bytes
 from .._base.locks import new_lock
+from .._base.tuples import NamedTuple
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, jaxprs_in_params
 from .._core.source import SourceInfo
 

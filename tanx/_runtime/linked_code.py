@@ -13,8 +13,8 @@ import mmap
 import struct
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
 
+from .._base.tuples import NamedTuple
 from .code_memory import piece
 
 __all__ = ["Image", "Placed", "link"]

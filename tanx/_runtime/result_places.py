@@ -18,8 +18,9 @@ one test of a flag.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from .._base.tuples import NamedTuple
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, cached_by_jaxpr, subjaxprs
 from .._core.mesh import Mesh

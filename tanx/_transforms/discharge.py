@@ -10,11 +10,12 @@ Loops carry the contents they write to, so these are updated in place, like any 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from .._base.tuples import NamedTuple
 from .._core.cells import Cell, check_writable
 from .._core.effects import has_ref_effects
 from .._core.flow import Choice, ForLoop, WhileLoop

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import errors
+from .._base.tuples import NamedTuple
 from .._core.axes import named_axis
 from .._core.cells import holds, too_high
 from .._core.explicit import batched_type, dividing

@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable
 from functools import reduce, wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import numpy as jnp
 from .._base.traceback import boundary, shown
+from .._base.tuples import NamedTuple
 from .._base.window import publish
 from ..errors import explain
 from ..tree_util import register_pytree_node, tree_flatten, tree_leaves, tree_map, tree_unflatten

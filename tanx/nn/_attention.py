@@ -9,13 +9,14 @@ number of tokens.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
 from .._base.symbolic import definitely
+from .._base.tuples import NamedTuple
 from .._control.custom_vjp import custom_vjp
 from ..errors import explain
 from ..numpy._promotion import typeof

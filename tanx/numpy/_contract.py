@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import operator
 from functools import lru_cache
-from typing import NamedTuple
 
 from .. import dtypes
 from .._api.jit import library_jit
 from .._base.axes import canonical_axes, canonical_axis
+from .._base.tuples import NamedTuple
 from ..errors import explain
 from ..lax import _functions as lax
 from ._assemble import flip

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache, reduce
 from string import ascii_letters
-from typing import NamedTuple
 
 import numpy as np
 
 from .. import dtypes
+from .._base.tuples import NamedTuple
 from ..errors import explain
 from ..lax import _functions as lax
 from ._promotion import as_operand, convert

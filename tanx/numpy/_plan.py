@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from .._base.tuples import NamedTuple
 from ..errors import explain
 from ..lax import _functions as lax
 from ._promotion import Array, common_shape, convert, staging, typeof

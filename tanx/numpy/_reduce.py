@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from math import prod as product
-from typing import Any, NamedTuple
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes
 from .._api.jit import jit, library_jit
 from .._base.axes import canonical_axes, canonical_axis
+from .._base.tuples import NamedTuple
 from ..errors import explain
 from ..lax import _functions as lax
 from ._logic import where as choose

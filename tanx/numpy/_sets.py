@@ -8,13 +8,14 @@ given as ``size``.
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
 from .._base.axes import canonical_axis
+from .._base.tuples import NamedTuple
 from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
 from ._logic import isnan, where

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Sequence
 from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from .. import dtypes
 from .._api.jit import library_jit
 from .._base.axes import canonical_axis
 from .._base.traceback import shown
+from .._base.tuples import NamedTuple
 from .._base.window import publish
 from .._control.custom_jvp import custom_jvp
 from ..errors import explain

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import numpy as jnp
+from .._base.tuples import NamedTuple
 
 __all__ = ["MODES", "Tap", "bspline_weights", "keys_weights", "linear_weights", "mixed"]
 

@@ -13,6 +13,8 @@ LEFTOVERS = {
     "a path of some machine": r"(?<![\w.])/(home|root|Users|work|opt|tmp|mnt)/\w",
     "an import of jax": r"^\s*(import|from) jax(lib)?\b",
     "a debugger": r"\b(breakpoint\(\)|pdb\.set_trace)",
+    "a named tuple that is slow to make (_base/tuples.py has another)": (
+        r"^from typing import .*\bNamedTuple\b"),
     "a word that an engineer would not use": (
         r"\b(nobody|shall|lest|at hand|kin|gone through|hangs? on|what is none)\b"),
 }

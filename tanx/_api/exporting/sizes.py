@@ -7,9 +7,10 @@ unknown one. The program is then specialised, once for each set of values.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..._base.symbolic import bounds, evaluate, is_symbolic, parse_dim, scope_of, variables_of
+from ..._base.tuples import NamedTuple
 from ..._core.instantiate import instantiate
 from ..._core.jaxpr import ClosedJaxpr
 from ..._core.types import ShapedArray, typeof

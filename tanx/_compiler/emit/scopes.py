@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..._base.records import record
+from ..._base.tuples import NamedTuple
 from ..._loops.expr import Expr, Index, Load, Node, Variable
 from ..._loops.nest import Buffer
 from ..schedule.analysis import Analysis

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
+from ..._base.tuples import NamedTuple
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, While, bounds, op
 from ..._loops.instructions import INDEX, INSTRUCTIONS, kind_of
 from ..._loops.nest import Buffer, Nest, Statement, Store

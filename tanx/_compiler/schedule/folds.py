@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import NamedTuple
 
+from ..._base.tuples import NamedTuple
 from ..._loops.expr import FOLDS, Expr, Fold, Load, Node, Op, Pick, State, Variable, While
 from ..._loops.instructions import kind_of
 from ..._loops.loop_kinds import JOINED, SEQUENTIAL, Kind, Unrolled, Vector

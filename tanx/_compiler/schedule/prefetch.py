@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import NamedTuple
 
+from ..._base.tuples import NamedTuple
 from ..._loops.expr import LOADS, Fold, Load, Node
 from ..._loops.loop_kinds import PARALLEL, SEQUENTIAL, TASKS, Crossing, Unrolled
 from ..._loops.nest import Buffer, Nest, Prefetch, Statement, Store

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ..._base.tuples import NamedTuple
 from ..._loops.build import convert
 from ..._loops.expr import FOLDS, Expr, Index, Load, Op
 from ..._loops.instructions import identity, kind_of

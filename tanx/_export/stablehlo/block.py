@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ..._base.tuples import NamedTuple
 from ..._core.types import AbstractToken
 from .text import array_of, dense, escaped, listed, scalar_type, stored_dtype, tensor_type
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ..._base.tuples import NamedTuple
 from ..._core.types import ShapedArray
 from ..._runtime.c_calls import BY_VALUE, CODE, MESSAGE, CFunction, Parameter
 from ..._runtime.call_frames import DATA_TYPES

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..._base.traceback import boundary
+from ..._base.tuples import NamedTuple
 from ..._core.array import Array
 from ..._core.mesh import Mesh
 from ..._core.trace import Tracer

@@ -7,9 +7,10 @@ that bind primitives by themselves. Derivatives and batches are those of the fun
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ... import numpy as jnp
+from ..._base.tuples import NamedTuple
 from ..._extend.jaxprs import abstract_eval_fun
 from ..._extend.lowering import lower_fun, register_lowering
 from ..._extend.primitive import Primitive

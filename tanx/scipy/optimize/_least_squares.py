@@ -8,7 +8,7 @@ residuals and of the Jacobian (Triggs et al. 2000).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ... import lax
 from ... import numpy as jnp
 from ..._api.autodiff import grad
 from ..._api.jacobian import jacfwd, jacrev
+from ..._base.tuples import NamedTuple
 from ...numpy._promotion import typeof
 from ._common import check_args, error, precision, real_vector
 

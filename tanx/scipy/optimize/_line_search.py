@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ... import lax
 from ... import numpy as jnp
+from ..._base.tuples import NamedTuple
 from ._common import precision
 
 __all__ = ["FAILED_IN_INTERVAL", "TOO_MANY_STEPS", "Point", "Step", "line_search"]

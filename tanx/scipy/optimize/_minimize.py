@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
 from ..._api.autodiff import value_and_grad
+from ..._base.tuples import NamedTuple
 from ._common import check_args, check_options, error, real_vector
 from ._line_search import Point, line_search
 

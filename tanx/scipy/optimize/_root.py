@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ... import numpy as jnp
 from ..._api.autodiff import linearize
 from ..._api.jacobian import jacfwd
 from ..._api.ravel import ravel_pytree
+from ..._base.tuples import NamedTuple
 from ..sparse.linalg import gmres
 from ._common import check_args, check_options, error, precision
 from ._least_squares import levenberg_marquardt

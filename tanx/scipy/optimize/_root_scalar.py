@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ... import dtypes, lax
 from ... import numpy as jnp
 from ..._api.autodiff import jvp
+from ..._base.tuples import NamedTuple
 from ...numpy._promotion import typeof
 from ._common import check_args, check_options, error, precision
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ... import numpy as jnp
 from ..._api.batching import vmap
 from ..._api.jit import library_jit
 from ..._base.axes import canonical_axis
+from ..._base.tuples import NamedTuple
 from ...errors import explain, warn_user
 from ...numpy._promotion import as_operand, check_arraylike, promote_dtypes, typeof
 from ._detrend import without_mean, without_trend

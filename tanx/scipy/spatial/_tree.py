@@ -10,12 +10,13 @@ all of its arrays have static shapes: level ``l`` has ``2**l`` nodes; node ``j``
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ... import lax, ops
 from ... import numpy as jnp
+from ..._base.tuples import NamedTuple
 
 __all__ = ["Tree", "build", "distances", "gap", "levels", "length", "power", "span", "walk"]
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi
-from typing import Any, NamedTuple
+from typing import Any
 
 from ... import dtypes, random
 from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._base.traceback import boundary, shown
+from ..._base.tuples import NamedTuple
 from ..._base.window import publish
 from ...errors import explain
 from ...numpy._promotion import typeof

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from ... import dtypes, lax
 from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._base.axes import canonical_axis
+from ..._base.tuples import NamedTuple
 from ...errors import explain
 from ...numpy._promotion import as_operand
 

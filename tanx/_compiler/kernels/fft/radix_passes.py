@@ -11,10 +11,10 @@ last lanes may be computed twice, to avoid partial vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from ...._base.tuples import NamedTuple
 from ...._loops.fourier import SHORT, roots, spectrum_size
 from ...emit.complex import Pair
 from ...emit.shuffles import transposed
