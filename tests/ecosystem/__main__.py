@@ -48,7 +48,7 @@ svgwrite aiofiles matplotlib gymnasium seaborn
 the environment of tanx must not bring jax."""
 
 TESTS = """
-pytest typeguard==2.13.3 parameterized mock scikit-learn dill ipython
+pytest pytest-asyncio typeguard==2.13.3 parameterized mock scikit-learn dill ipython
 """.split()
 """What the libraries' own tests need (``suites.py``)."""
 

@@ -63,12 +63,14 @@ SUITES = {
     "rlax": Suite(("rlax/_src",)),
     "optax": Suite(("optax",), sample=5),
     "distrax": Suite(("distrax/_src",), sample=20),
-    "equinox": Suite(("tests",), checkout=True),
+    # Warnings are errors there, and pytest-asyncio, which jaxtyping's tests need, warns.
+    "equinox": Suite(("tests",), checkout=True, arguments=("-p", "no:asyncio")),
     "flax": Suite(("tests",), checkout=True, sample=4),
     "dm-haiku": Suite(("haiku/_src",), sample=5),
     "lineax": Suite(("tests",), checkout=True, sample=20),
     # Its own options ask for pytest-benchmark.
-    "optimistix": Suite(("tests",), checkout=True, arguments=("-o", "addopts="), sample=5),
+    "optimistix": Suite(("tests",), checkout=True, sample=5,
+                        arguments=("-o", "addopts=", "-p", "no:asyncio")),
     "diffrax": Suite(("test",), checkout=True, sample=5),
     "numpyro": Suite(("test",), checkout=True, sample=20),
     "blackjax": Suite(("tests",), checkout=True, sample=5),
