@@ -72,6 +72,17 @@ def test_values(method, antialias):
         agree(way(LINE, jnp.array([0.8]), jnp.array([-0.7])), moved, 1e-5, 1e-5)
 
 
+@pytest.mark.parametrize("method", ["linear", "cubic"])
+def test_large_images(method):
+    """Products in tiles, whose factors are read at places that are themselves read."""
+    image = jnp.asarray(np.random.default_rng(0).normal(size=(256, 256)), jnp.float32)
+    rows = np.stack([resize(image[:, k], (512,), method) for k in range(256)], 1)
+    wanted = np.stack([resize(jnp.asarray(row), (512,), method) for row in rows])
+    larger = tanx.jit(lambda image: resize(image, (512, 512), method))
+    for _ in range(4):
+        agree(larger(image), wanted, 1e-5, 1e-5)
+
+
 def test_nearest():
     agree(resize(LINE, (4,), "nearest"), [1, 2, 8, 7])
     agree(resize(LINE.astype(int), (9,), "nearest"), [1, 4, 4, 2, 8, 8, 5, 7, 7])

@@ -316,7 +316,8 @@ class _Loops:
         if found is None:
             return self.computed(factor, along, across)
         places, first = found
-        (buffer,) = {load.buffer for load in loads(factor)}
+        parts = [factor] if isinstance(factor, Load) else _parts_of_word(factor) or []
+        (buffer,) = {part.buffer for part in parts}  # an index may be read from another one
         outer: dict[Index, int] = {}
         within: dict[Expr, int] = {}
         for atom, distance in places.items():
