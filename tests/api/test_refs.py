@@ -344,7 +344,7 @@ MISTAKES = [
     (ValueError, "out of bounds", lambda r: r[5]),
     (ValueError, "longer than the shape", lambda r: r[0, 0]),
     (ValueError, "step of 1 or more", lambda r: r[::-1]),
-    (IndexError, "of integers", lambda r: r[jnp.array([True, False, True])]),
+    (IndexError, "must hold integers", lambda r: r[jnp.array([True, False, True])]),
     (TypeError, "needs an array", lambda r: tanx.new_ref([1, 2])),
     (TypeError, "needs an array", lambda r: r.set([1, 2, 3])),
     (ValueError, "goes to a reference", lambda r: tanx.vjp(lambda a: a[0], r)[1](1.0)),

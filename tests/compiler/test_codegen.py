@@ -504,7 +504,7 @@ def test_functions_used_often_are_called(name):
         alone = run_rule(lambda at, x, t=times: op(name, x[at] * t), [x], [x])
         np.testing.assert_array_equal(values, alone[0])
     text = generate(element_program(rule, [x], [x] * 8), host()).text
-    assert text.count(f"@{name}.v") == 5  # it is written once as a function, and called
+    assert text.count(f"@whole.{name}.v") == 5  # it is written once as a function, and called
 
 
 @pytest.mark.parametrize("steps", [31, 32, 33, 1000])
