@@ -311,11 +311,17 @@ def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = 
 
     With ``guests``, large ones may be placed in outputs if the arena would have to grow otherwise.
     """
-    program = replace(program, statements=tuple(
-        s for s in program.statements if not _does_nothing(s, shared)))
+    kept: list[Statement] = []
+    needless: list[Statement] = []
+    for statement in program.statements:
+        (needless if _does_nothing(statement, shared) else kept).append(statement)
+    program = replace(program, statements=tuple(kept))
     lives = lifetimes(program)
     arena = _Arena()
-    hosts = _Hosts(lives if guests else {}, shared, tuning)
+    # An output that begins as a copy of the input whose memory it takes is in use all the time.
+    in_use = written(needless)
+    hosts = _Hosts({b: life for b, life in lives.items() if b not in in_use} if guests else {},
+                   shared, tuning)
     offsets: dict[Buffer, Place] = _parts_of_tasks(program, lives, tuning)
     born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
     for number in range(len(program.statements)):

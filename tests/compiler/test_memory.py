@@ -18,9 +18,15 @@ from tanx._loops.check import ProgramError, check
 from tanx._loops.interpret import run
 from tanx._loops.nest import Buffer, Program, Within
 from tanx._loops.show import show, show_plan
-from tests.compiler.agreement import assert_close, evaluated, results, uncertainty
+from tests.compiler.agreement import (
+    assert_close,
+    check_function,
+    evaluated,
+    results,
+    uncertainty,
+)
 from tests.compiler.counting import assert_linear
-from tests.compiler.programs import make
+from tests.compiler.programs import make, settings
 
 X = np.random.default_rng(0).normal(size=(64, 128)).astype(np.float32)
 
@@ -315,3 +321,17 @@ def test_donation_of_everything_in_random_programs(seed):
     args = [a.data for a in source.arguments]
     with tanx.enable_x64(True), np.errstate(all="ignore"):
         assert_donation_agrees(source.function(), *args, donated=[True] * len(args))
+
+
+def test_what_an_update_leaves_is_no_room_for_guests():
+    """The copy of a donated array that is updated in part disappears, but not what it holds."""
+    def fun(i, x, y, j):
+        z = jnp.square(y)
+        new = x.at[i].set(i.ravel()[0].astype(x.dtype))
+        return jnp.expand_dims(new, 0), z + j, y + z
+
+    x = np.random.default_rng(0).random((65, 130)) < 0.5
+    three = np.array(3, np.uint8)
+    with tanx.enable_x64(True), settings({"fuse.store": -1000.0, "fuse.small": 0, "fuse.rows": 1,
+                                          "memory.guest": 64}):
+        check_function(fun, three, x, np.array(0.75 - 0.5j), three)

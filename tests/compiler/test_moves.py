@@ -276,6 +276,9 @@ def test_iterations_that_do_things_in_turn():
     assert [isinstance(store.value, Load) for store in first.body] == [False, True, False]
     assert [i.extent for i in rest.indices] == [5, 1]
     assert by_residues(program.statements[0], worth=302) == [program.statements[0]]
+    short = element_program(lambda at, x: select(op("eq", (at[1] + 2) % 3, 0), x[at],
+                                                 const(7, np.float32)), [x[:, :2]], x[:, :2])
+    assert by_residues(short.statements[0], worth=1) == [short.statements[0]]
     other = element_program(lambda at, x: x[[at[0], at[1] // 3]], [x], x)
     assert by_residues(other.statements[0], worth=32) == [other.statements[0]]
 

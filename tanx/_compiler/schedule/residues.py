@@ -35,7 +35,7 @@ def by_residues(nest: Nest, worth: int) -> Sequence[Nest]:
         return [nest]
     index = nest.indices[-1]
     size = _group(store, index)
-    if size is None or index.extent < worth:
+    if size is None or index.extent < max(worth, size):
         return [nest]
     groups, left = divmod(index.extent, size)
     group, rest = fresh_index(groups, "q"), fresh_index(left, "j")
