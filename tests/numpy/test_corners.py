@@ -219,7 +219,7 @@ def test_arguments_that_stand_for_arrays():
     np.testing.assert_array_equal(tanx.jit(lambda y: jnp.add(Wrapper(y), 1))(x), x + 1)
     assert jnp.shape(Wrapper(x)) == (2,) and jnp.result_type(Wrapper(x), 1) == np.float32
     for call in (tanx.jit(jnp.sin), tanx.grad(jnp.sum), tanx.vmap(jnp.sin)):
-        with pytest.raises(ValueError, match="is no array"):
+        with pytest.raises(ValueError, match="is not an array"):
             call(Wrapper(x))
 
 

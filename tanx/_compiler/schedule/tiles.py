@@ -184,8 +184,6 @@ def place_of(factor: Expr) -> tuple[Terms, int] | None:
     Positions count numbers of the factor's size: narrow numbers that are adjacent in memory may be
     the bits of one word (``contraction.py``).
     """
-    if isinstance(factor, Load):
-        return offset(factor.buffer, factor.index)
     parts = _parts_of_word(factor)
     if parts is None:
         return None
@@ -201,7 +199,10 @@ def place_of(factor: Expr) -> tuple[Terms, int] | None:
 
 
 def _parts_of_word(factor: Expr) -> list[Load] | None:
-    """The narrow numbers whose bits a word consists of, the lowest first."""
+    """The narrow numbers whose bits a word consists of, the lowest first; or the one number that
+    a factor is."""
+    if isinstance(factor, Load):
+        return [factor]
     bits = [factor]
     while isinstance(bits[0], Op) and bits[0].name == "or":
         bits[:1] = bits[0].args
@@ -312,12 +313,10 @@ class _Loops:
 
     def operand(self, factor: Expr, along: Index, across: Index) -> Operand | None:
         """Where the elements of a factor are; None if not at constant distances."""
-        found = place_of(factor)
-        if found is None:
+        found, parts = place_of(factor), _parts_of_word(factor)
+        if found is None or parts is None:
             return self.computed(factor, along, across)
         places, first = found
-        parts = [factor] if isinstance(factor, Load) else _parts_of_word(factor) or []
-        (buffer,) = {part.buffer for part in parts}  # an index may be read from another one
         outer: dict[Index, int] = {}
         within: dict[Expr, int] = {}
         for atom, distance in places.items():
@@ -331,7 +330,7 @@ class _Loops:
         anywhere = None
         if within and not along_it:
             anywhere = reduce(add, [atom * distance for atom, distance in within.items()])
-        return Operand(buffer, first, outer, along_it, places.get(across, 0), panel,
+        return Operand(parts[0].buffer, first, outer, along_it, places.get(across, 0), panel,
                        tuple(places.get(i, 0) for i in self.runs), anywhere)
 
     def computed(self, factor: Expr, along: Index, across: Index) -> Operand | None:
