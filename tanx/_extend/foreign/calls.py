@@ -235,9 +235,9 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
     >>> @ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_float), ctypes.POINTER(ctypes.c_void_p))
     ... def twice(out, operands):
     ...     out[0] = 2 * ctypes.cast(operands[0], ctypes.POINTER(ctypes.c_float))[0]
-    >>> tanx.ffi.register_ffi_target("twice", tanx.ffi.pycapsule(twice), api_version=0)
+    >>> tanx.ffi.register_ffi_target("twofold", tanx.ffi.pycapsule(twice), api_version=0)
     >>> x = jnp.float32(4.0)
-    >>> tanx.jit(tanx.ffi.ffi_call("twice", x, custom_call_api_version=1))(x)
+    >>> tanx.jit(tanx.ffi.ffi_call("twofold", x, custom_call_api_version=1))(x)
     Array(8., dtype=float32)
     """
     name = "tanx.ffi.ffi_call"
