@@ -158,11 +158,11 @@ tanx.numpy.result_type: these types do not promote implicitly.
         assert text_of(TypePromotionError, result_type, "int32", 1.0, "int32") == """\
 tanx.numpy.result_type: types must agree while numpy_dtype_promotion is "strict".
   types: i32, Python float
-  Hint: cast with x.astype, or leave that mode."""
+  Hint: cast with x.astype, or change that mode."""
     assert text_of(TypeError, result_type, KEY, "float32") == """\
 tanx.numpy.result_type: keys are not numbers.
   types: key<fry>, f32
-  Hint: split and fold_in of tanx.random make new keys; key_data gives the words of one."""
+  Hint: split and fold_in of tanx.random make new keys; key_data returns the words of one."""
     assert text_of(ValueError, result_type, float0, "float32") == """\
 tanx.numpy.result_type: only booleans and numbers promote to a common type.
   types: float0, f32"""
@@ -171,7 +171,7 @@ tanx.numpy.result_type: only booleans and numbers promote to a common type.
     assert text_of(TypeError, result_type, [1, 2]) == """\
 tanx.numpy.result_type: an operand is neither an array, a number nor a type.
   operand: [1, 2]
-  Hint: tanx.numpy.asarray makes an array of a list."""
+  Hint: tanx.numpy.asarray converts a list to an array."""
 
 
 # --- 64-bit types ---------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def test_isdtype(kind, expected):
     (1, TypeError), (None, TypeError), (("bool", ("numeric",)), TypeError)])
 def test_isdtype_refuses_other_kinds(kind, error):
     assert text_of(error, dtypes.isdtype, "float32", kind).startswith(
-        "tanx.numpy.isdtype: kind must be a type, the name of a kind, or a tuple of such.")
+        "tanx.numpy.isdtype: kind must be a type, the name of a kind, or a tuple of these.")
 
 
 @pytest.mark.parametrize("name, short, bits", [

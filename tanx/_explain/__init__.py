@@ -1,1 +1,1 @@
-"""What the compiler made of a function: facts, gathered and measured, as text and as a page."""
+"""Explanations of compiled functions: facts, gathered and measured, as text and as a page."""

@@ -1,7 +1,7 @@
 """``python -m tanx.explain script.py:function``: explains a function as a script calls it.
 
-The script runs as it would alone. Where it binds the function, an added line puts a watch around
-it: the call that is to be explained is seen with its arguments, before it runs.
+The script runs as usual. After each statement that binds the function, an added line wraps it: the
+call to explain is recorded with its arguments, before it runs.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Enough(BaseException):
 
 
 class _Watch:
-    """Sees the calls of a function, and explains one of them."""
+    """Records the calls of a function, and explains one of them."""
 
     def __init__(self, number: int | None):
         self.number, self.calls = number, 0
@@ -79,14 +79,14 @@ class _Watch:
         self.gathered: Gathered | None = None
 
     def __call__(self, fun: Any) -> Any:
-        """The function with the watch around it; other objects unchanged."""
+        """The wrapped function; other objects unchanged."""
         if not callable(fun) or isinstance(fun, type):
             return fun
         self.fun = fun
         return _Watched(fun, self)
 
     def see(self, fun: Callable, args: tuple, kwargs: dict) -> None:
-        """A call that is about to run."""
+        """Record a call that is about to run."""
         if type(context.trace) is not EvalTrace:
             return
         self.calls += 1
@@ -97,7 +97,7 @@ class _Watch:
                 raise _Enough
 
     def explanation(self) -> Explanation | None:
-        """The explanation, with everything that the function has been traced for by now."""
+        """The explanation, with all traces of the function so far."""
         if self.gathered is None and self.fun is not None and not self.calls and (
                 _takes_nothing(self.fun)):
             self.gathered = gather(*jitted(self.fun), {})
@@ -107,7 +107,7 @@ class _Watch:
 
 
 class _Watched:
-    """A function under watch; it has all attributes of the function."""
+    """A wrapped function; it has all attributes of the function."""
 
     def __init__(self, fun: Callable, watch: _Watch):
         functools.update_wrapper(self, fun)
@@ -148,7 +148,7 @@ def _run(tree: ast.Module, file: str, arguments: list[str], watch: _Watch) -> No
 
 
 def _watch_bindings(tree: ast.Module, name: str) -> bool:
-    """Put a watch after each statement of the top level that binds a name; whether one does."""
+    """Wrap the function after each top-level statement that binds its name; whether one does."""
     found = False
     for body in _bodies(tree):
         for place in reversed(range(len(body))):
@@ -162,7 +162,7 @@ def _watch_bindings(tree: ast.Module, name: str) -> bool:
 
 
 def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The lists of statements that run when a module does."""
+    """The lists of statements that run when a module runs."""
     for field in ("body", "orelse", "finalbody", "handlers"):
         inner = getattr(node, field, None)
         if isinstance(inner, list):
@@ -174,7 +174,7 @@ def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def _bound(statement: ast.stmt) -> set[str]:
-    """The names that a statement binds to functions, maybe."""
+    """The names that a statement may bind to functions."""
     if isinstance(statement, ast.FunctionDef):
         return {statement.name}
     if isinstance(statement, ast.Import | ast.ImportFrom):

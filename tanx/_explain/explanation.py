@@ -1,4 +1,4 @@
-"""What ``tanx.explain`` gives: an explanation, as text and as a page."""
+"""The result of ``tanx.explain``: an explanation, as text and as a page."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["Explanation", "explain"]
 
 
 class Explanation:
-    """What one call of a function was compiled to.
+    """The compiled form of one call of a function.
 
-    Printed, it is one screen of text. :meth:`save` writes the whole of it as a page, a single HTML
-    file that needs no network; notebooks show that page.
+    Printed, it is one screen of text. :meth:`save` writes all of it as a page, a single HTML file
+    that needs no network; notebooks show that page.
     """
 
     def __init__(self, facts: Facts):
@@ -51,7 +51,7 @@ class Explanation:
         return f"<Explanation of {self._facts.function}>"
 
     def _repr_html_(self) -> str:
-        """The page in a frame, so that its style and that of a notebook do not mix."""
+        """The page in a frame, so that its style does not affect a notebook's."""
         return (f'<iframe title="tanx.explain" style="width:100%;height:80vh;border:0" '
                 f'srcdoc="{html.escape(self.html)}"></iframe>')
 

@@ -1,7 +1,7 @@
-"""The facts about a compiled function: plain data, which ``text`` and ``page`` only lay out.
+"""The facts about a compiled function: plain data, which ``text`` and ``page`` format.
 
-Things refer to each other by number: an equation to its source line, a kernel to the equations
-that it computes, a piece of memory to the kernels between which it is in use.
+They refer to each other by number: an equation to its source line, a kernel to the equations that
+it computes, a piece of memory to the kernels between which it is in use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Equation:
     primitive: str
     line: int | None
     kernels: tuple[int, ...] = ()
-    is_layout: bool = False  # it only says where elements are
+    is_layout: bool = False  # it only moves elements
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Section:
 class Kernel:
     """A statement of the compiled program: a nest of loops, a library call, a loop or a branch.
 
-    ``prepares`` is the number of the kernel for which this one only lays out operands, ``line``
-    that of the source line of its main equation.
-    ``seconds`` is the least measured time; ``least_seconds`` what the machine needs for its
-    ``operations`` (a function such as ``exp`` counts as several) or its ``bytes``, whichever takes
-    longer, and ``bound`` says which of both that is. ``tasks`` counts the pieces of its outermost
-    loop; matrix products are divided among threads in another way.
+    ``prepares`` is the number of the kernel whose operands this one only packs, ``line`` the number
+    of the source line of its main equation.
+    ``seconds`` is the least measured time; ``least_seconds`` the time that the machine needs for
+    its ``operations`` (a function such as ``exp`` counts as several) or its ``bytes``, whichever is
+    longer; ``bound`` says which. ``tasks`` is the number of pieces of its outermost loop; matrix
+    products are divided among threads in another way.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Kernel:
 
     @property
     def bytes(self) -> int:
-        """Bytes that it reads and writes at least, each element once."""
+        """The least bytes that it reads and writes: each element once."""
         return self.bytes_read + self.bytes_written
 
     @property
@@ -90,7 +90,7 @@ class Kernel:
 class Memory:
     """A temporary array: its place, and the kernels at which its life begins and ends.
 
-    ``host`` is the name of the result in whose memory it is a guest, or empty for the arena.
+    ``host`` is the name of the result whose memory it uses, or empty for the arena.
     """
 
     name: str
@@ -106,11 +106,11 @@ class Memory:
 
 @dataclass(frozen=True)
 class Traced:
-    """A signature that a function was traced for, and why: how it differs from earlier ones."""
+    """A signature of a trace, and its reasons: the differences from earlier ones."""
 
     signature: str
     reasons: tuple[str, ...]
-    explained: bool  # whether it is the one that the rest is about
+    explained: bool  # whether it is the explained one
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Limits:
     threads: int
     flops: float
     double_flops: float
-    bandwidths: tuple[tuple[int, float], ...]  # up to so many bytes, bytes a second
+    bandwidths: tuple[tuple[int, float], ...]  # for up to n bytes: bytes per second
 
     def bandwidth(self, nbytes: int) -> float:
         """Bytes per second for a kernel that accesses ``nbytes``."""

@@ -45,13 +45,13 @@ from .origins import origins
 __all__ = ["Gathered", "gather", "jitted"]
 
 _FUNCTION = 15
-"""Operations that a function such as ``exp`` counts as; its polynomial takes about as many."""
+"""Operations for a function such as ``exp``: about those of its polynomial."""
 _LONGEST = 6_000
-"""Characters of the text of a kernel; what is longer, as unrolled loops are, is cut."""
+"""Limit of characters of a kernel's text; longer ones, such as unrolled loops, are cut."""
 
 
 def jitted(fun: Callable) -> tuple[PjitFunction, tuple]:
-    """A function as ``jit`` wraps it, with the arguments that come before those of a call."""
+    """A function wrapped by ``jit``, and the arguments that come before those of a call."""
     check_callable("tanx.explain", fun)
     if isinstance(fun, MethodType) and isinstance(fun.__func__, PjitFunction | ShardedFunction):
         function, _ = jitted(fun.__func__)
@@ -62,7 +62,7 @@ def jitted(fun: Callable) -> tuple[PjitFunction, tuple]:
 
 
 class Gathered(NamedTuple):
-    """The facts about a call, and a function that returns ``traces`` again, some calls later."""
+    """The facts about a call, and a function that returns the current ``traces``."""
 
     facts: Facts
     traces: Callable[[], tuple[Traced, ...]]
@@ -72,7 +72,7 @@ def gather(function: PjitFunction, args: tuple, kwargs: dict) -> Gathered:
     """The facts about a call with these arguments, which runs a few times."""
     if type(context.trace) is not EvalTrace:
         raise TypeError(explain(
-            "tanx.explain", "a call can be explained only where it has values.",
+            "tanx.explain", "a call can only be explained on concrete values.",
             f"function: {function._name}",
             hint="call tanx.explain outside of jit, grad, vmap and loops."))
     start = perf_counter()
@@ -165,9 +165,9 @@ class _Program:
                       read, stored, self.seconds[number], max(by_memory, by_work), bound)
 
     def _traffic(self, number: int, spent: Cost) -> tuple[int, int]:
-        """Bytes that a kernel reads and writes at least.
+        """The least bytes that a kernel reads and writes.
 
-        Arrays that it stores and reads again stay in cache; arrays of its own never leave it.
+        Arrays that it stores and reads again stay in cache; its private arrays never leave it.
         """
         made = written((self.statements[number],))
         read = sum(nbytes(b) for b in mentioned(self.statements[number])
@@ -177,7 +177,7 @@ class _Program:
         return min(read, spent.bytes_read), min(stored, spent.bytes_written)
 
     def _memory(self) -> tuple[tuple[Memory, ...], tuple[int, ...]]:
-        """The temporaries, largest first, and how many bytes of them live at each kernel."""
+        """The temporaries, largest first, and their live bytes at each kernel."""
         lives = self.lives
         places = {buffer: place for buffer, place in self.module.plan.offsets.items()
                   if not isinstance(place, Own)}  # buffers of tasks never exist as a whole
@@ -217,7 +217,7 @@ def _type(buffer: Buffer) -> str:
 
 
 def _tasks(statement: Statement) -> int:
-    """How many pieces, for several threads, a statement is cut into."""
+    """The number of tasks of a statement."""
     if isinstance(statement, Loop):
         return statement.tasks
     if not isinstance(statement, Nest):
@@ -240,7 +240,7 @@ def _name(statement: Statement, equations: Iterable[Equation]) -> str:
 
 
 _LARGE = ("dot_general", "conv_general_dilated", "scan", "while", "cond")
-"""Operations that come first in the name of a kernel."""
+"""Operations that are named first in the name of a kernel."""
 _SMALL = ("convert_element_type", "copy", "select_n", "iota")
 
 
@@ -249,7 +249,7 @@ def _cut(text: str) -> str:
 
 
 def _traces(function: PjitFunction, debug: DebugInfo, tree, types: list) -> tuple[Traced, ...]:
-    """The signatures that the function was traced for, and why again."""
+    """The signatures of the traces of the function, and their reasons."""
     found = history(debug, tree, function._entries)
     this = max((n for n, (signature, _, _) in enumerate(found)
                 if signature[0] == tree and list(signature[1]) == types), default=None)

@@ -15,9 +15,9 @@ from .facts import Equation, Line, Section
 __all__ = ["Listing"]
 
 _WIDTH = 1_000_000
-"""Columns of a page on which no equation is broken."""
+"""Columns of a line: wide enough that no equation is broken."""
 _LONGEST = 600
-"""Characters of an equation; constants and parameters can be long."""
+"""Limit of characters of an equation; constants and parameters can be long."""
 
 
 class _Brief(Options):
@@ -30,7 +30,7 @@ class _Brief(Options):
 
 
 class Listing:
-    """Lists jaxprs; ``lines`` are the source lines met so far, in the order of their numbers."""
+    """Lists jaxprs; ``lines`` are the source lines so far, in the order of their numbers."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, int], int] = {}
@@ -41,7 +41,7 @@ class Listing:
         return tuple(self._lines)
 
     def line(self, source: SourceInfo | None) -> int | None:
-        """The number of a source line; None if an equation comes from none."""
+        """The number of a source line; None for an equation without one."""
         if source is None or not source.line:
             return None
         key = source.file, source.line
@@ -52,10 +52,10 @@ class Listing:
 
     def sections(self, closed: ClosedJaxpr,
                  kernels: Mapping[int, tuple[int, ...]]) -> tuple[Section, ...]:
-        """A jaxpr and those inside it.
+        """A jaxpr and the jaxprs inside it.
 
-        ``kernels`` has those that compute each equation of the outermost one; what runs inside of
-        an equation is computed by the same.
+        ``kernels`` has the kernels of each equation of the outermost one; equations inside of an
+        equation have the same kernels.
         """
         jaxpr = closed.jaxpr
         names = _names(jaxpr)

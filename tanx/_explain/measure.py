@@ -1,4 +1,4 @@
-"""Times of kernels, and what the machine could do.
+"""Times of kernels, and the limits of the machine.
 
 A program gets a second entry point with a call between its statements that stores the time. The
 call takes about 30 ns; the code of the kernels is the same.
@@ -32,7 +32,7 @@ from .facts import Limits
 __all__ = ["Timed", "limits", "timed"]
 
 _FEWEST, _MOST, _BUDGET = 3, 20, 0.25
-"""Runs at least and at most, and the seconds after which no further one begins."""
+"""The least and the greatest number of runs, and the seconds after which no further one begins."""
 
 
 class Timed:
@@ -42,12 +42,12 @@ class Timed:
         self.module, plan = module, module.plan
         self.code = ClockedCode(module.program, plan.offsets, plan.shared, LIBRARIES)
         self.calls_python = any(e.name == CALLBACK for e in self.code.externs.values())
-        # Those that only ask for memory are not run.
+        # Statements that only request memory are not run.
         self.runs = np.array([not isinstance(s, Extern) or s.name != SCRATCH
                               for s in module.program.statements], bool)
 
     def run(self, operands: Sequence[np.ndarray]) -> np.ndarray:
-        """Seconds of each statement in one run. The operands stay as they are."""
+        """Seconds of each statement in one run. The operands are not changed."""
         plan = self.module.plan
         inputs = dict(zip(plan.program.inputs, map(_contiguous, (
             *self.module.constants, *operands)), strict=True))
@@ -79,7 +79,7 @@ def _contiguous(x: Any) -> np.ndarray:
 def timed(module: Module, operands: Sequence[np.ndarray]) -> tuple[list[float], int, float]:
     """The least seconds of each statement, the number of runs, and the seconds to compile.
 
-    The first run, which finds caches and pages cold, does not count.
+    The first run, with cold caches and pages, does not count.
     """
     start = perf_counter()
     program = Timed(module)
@@ -93,20 +93,20 @@ def timed(module: Module, operands: Sequence[np.ndarray]) -> tuple[list[float], 
     return [max(0.0, float(s)) for s in least], runs, compiled
 
 
-# -- what the machine could do ---------------------------------------------------------------------
+# -- limits of the machine -------------------------------------------------------------------------
 
 _IN_CACHE, _IN_LAST_CACHE, _IN_MEMORY = 1 << 18, 1 << 22, 1 << 25
-"""Bytes of what is copied to see how fast memory is: in a core's own caches, in the last one, in
-memory. A kernel that touches twice as much (the copy and its source) is taken to be as fast."""
+"""Bytes of the copies that measure bandwidth: in a core's caches, in the last-level cache, in
+memory. The bandwidth holds for kernels that access twice as much (the copy and its source)."""
 _STEPS, _SUMS = 1 << 18, 12
-"""Steps of a loop that multiplies and adds, and vectors in it that do not wait for each other."""
+"""Steps of a loop that multiplies and adds, and the number of its independent vectors."""
 
 
 @cache
 def limits() -> Limits:
     """The best performance of this machine: products and sums in registers, bytes of a plain copy.
 
-    Measured once a process, in about 0.2 s, with all threads that compiled code uses.
+    Measured once per process, in about 0.2 s, with all threads that compiled code uses.
     """
     threads = get_num_threads()
     single, double = map(_arithmetic, ("float", "double"), (threads, threads))
@@ -119,9 +119,9 @@ def limits() -> Limits:
 
 
 def _least(work: Callable[[], Any], budget: float = 0.02) -> float:
-    """The least seconds that something takes, after a first time that does not count.
+    """The least seconds of ``work``, after a first run that does not count.
 
-    It is tried 3 to 20 times; after ``budget`` seconds it is not tried again.
+    It runs 3 to 20 times, and not again after ``budget`` seconds.
     """
     work()
     times: list[float] = []
@@ -133,7 +133,7 @@ def _least(work: Callable[[], Any], budget: float = 0.02) -> float:
 
 
 def _arithmetic(kind: str, threads: int) -> float:
-    """Operations a second, in all threads, of a loop that multiplies and adds vectors."""
+    """Operations per second, in all threads, of a loop that multiplies and adds vectors."""
     lanes = max(128, host().vector_bits) // (32 if kind == "float" else 64)
     made = permanent(f"products and sums of {lanes} {kind}", lambda: _sums_text(kind, lanes))
     function = ctypes.CFUNCTYPE(None, ctypes.c_int64)(made["tanx_sums"])
@@ -143,7 +143,7 @@ def _arithmetic(kind: str, threads: int) -> float:
 
 
 def _sums_text(kind: str, lanes: int) -> str:
-    """The text of that loop; it stores what it computes, so that LLVM does not drop it."""
+    """The text of that loop; it stores its results, so that LLVM does not drop it."""
     vector, name = f"<{lanes} x {kind}>", f"v{lanes}f{32 if kind == 'float' else 64}"
     sums = range(_SUMS)
     return "\n".join([

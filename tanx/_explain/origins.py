@@ -1,7 +1,8 @@
 """Which equations each kernel computes.
 
-Fusion computes values where they are read, so most equations leave no array behind. Arrays show the
-rest: a kernel computes what is between the arrays that it stores and the ones any kernel stores.
+Fusion computes values where they are read, so most equations have no array. Stored arrays determine
+the rest: a kernel computes the equations between the arrays that it stores and those that any
+kernel stores.
 Three forms of the program are compared for this: that of ``lower``, where each statement belongs to
 one equation; the fused one, whose buffers have the same names; and the final one, in which buffers
 were renamed by ``reuse``, and nests cut, packed and joined.
@@ -78,7 +79,7 @@ def _computed(lowered: Lowered, fused: Program) -> list[set[int]]:
 def _behind(results: frozenset[Buffer], makers: Mapping[Buffer, Sequence[int]],
             reads: Sequence[frozenset[Buffer]], stored: set[Buffer],
             owners: Sequence[int | None]) -> set[int]:
-    """The equations on the way from arrays that are stored to some results."""
+    """The equations between stored arrays and some results."""
     equations: set[int] = set()
     seen = set(results)
     waiting = list(results)
@@ -94,7 +95,7 @@ def _behind(results: frozenset[Buffer], makers: Mapping[Buffer, Sequence[int]],
 
 
 def _through_copies(kernels: Sequence[_Touched], known: set[Buffer]) -> list[_Touched]:
-    """Kernels that mention, instead of operands that were copied for them, what was copied."""
+    """Kernels with the original operands in place of the copies that were made for them."""
     copied: dict[Buffer, frozenset[Buffer]] = {}
     found = []
     for kernel in kernels:
@@ -106,11 +107,11 @@ def _through_copies(kernels: Sequence[_Touched], known: set[Buffer]) -> list[_To
 
 
 def _parts(kernels: Sequence[_Touched], before: Sequence[_Touched]) -> list[set[int]]:
-    """For each kernel the statements before cutting and joining that it has a part of.
+    """For each kernel, the statements before cutting and joining that it contains a part of.
 
-    Each of those goes to the kernel that writes what it wrote and that is most like it; a kernel
-    that got none, as it is a further piece of a nest that was cut, takes the one most like it.
-    Where several are alike, as in a chain of updates, their order decides.
+    Each statement belongs to the most similar kernel that writes its buffers; a kernel without one,
+    a further piece of a nest that was cut, takes the most similar statement. If several are equally
+    similar, as in a chain of updates, their order decides.
     """
     writers: dict[Buffer, list[int]] = {}
     for number, kernel in enumerate(kernels):
@@ -139,7 +140,7 @@ def _likeness(one: _Touched, kernel: _Touched) -> tuple[float, int]:
 
 
 def _reader(kernels: Sequence[_Touched], number: int) -> int | None:
-    """The first kernel that reads what one writes."""
+    """The first kernel that reads the output of a kernel."""
     made = kernels[number].writes
     return next((n for n in range(number + 1, len(kernels))
                  if not made.isdisjoint(kernels[n].mentions - kernels[n].writes)), None)

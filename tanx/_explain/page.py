@@ -1,7 +1,7 @@
-"""The facts as a page: one HTML file that needs nothing else.
+"""The facts as a page: one self-contained HTML file.
 
 The content of the page is written here, so that it can be read without JavaScript; ``page.js``
-highlights what belongs together, sorts, and sets colours. Every text from outside is escaped.
+highlights related items, sorts, and sets colours. Every text from outside is escaped.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .units import amount, place, seconds, share, size
 __all__ = ["as_page"]
 
 _AROUND = 2
-"""Source lines that are shown before and after one that made equations."""
+"""Source lines shown before and after a line that made equations."""
 _HOLDERS = 20
-"""How many of the arrays at the peak are listed."""
+"""The number of arrays at the peak that are listed."""
 _WIDTH, _HEIGHT = 1000, 300
 """The map of memory, in its own units."""
 
@@ -63,7 +63,7 @@ def _summary(facts: Facts) -> str:
     peak = facts.curve[facts.peak] if facts.curve else 0
     tiles = [
         ("one call", seconds(facts.seconds), f"{len(facts.kernels)} kernels"),
-        ("of what the machine could do", share(least, facts.seconds), "over all kernels"),
+        ("of the machine's limit", share(least, facts.seconds), "over all kernels"),
         ("arithmetic", f"{amount(operations)}op",
          f"{amount(operations / facts.seconds)}op/s" if facts.seconds else ""),
         ("temporaries at most", size(peak), f"at kernel {facts.peak + 1}" if peak else ""),
@@ -199,8 +199,8 @@ def _memory(facts: Facts) -> str:
     more = (f'<p class="note">and {len(held) - _HOLDERS} smaller ones, {size(rest)}.</p>'
             if rest else "")
     return (
-        f'<p class="note">Temporary arrays, each where it lies in memory and as long as it is '
-        f'needed: {len(facts.memory)} of them share {size(facts.arena)}. Most is in use at '
+        f'<p class="note">Temporary arrays, each at its place in memory and for as long as it is '
+        f'needed: {len(facts.memory)} of them share {size(facts.arena)}. The peak is at '
         f'<a href="#k{facts.peak}">kernel {facts.peak + 1}</a>: {size(peak)}.'
         '<span class="key" style="background:var(--peak)"></span>in use at the peak'
         '<span class="key" style="background:var(--block)"></span>at other times</p>\n'
@@ -225,7 +225,7 @@ def _holder(facts: Facts, number: int, array: Memory, peak: int) -> str:
 
 
 def _map(facts: Facts) -> str:
-    """The arena from bottom to top, and above it results that have guests."""
+    """The arena from bottom to top, and above it results whose memory temporaries use."""
     bottoms, height = _bottoms(facts)
     kernels = max(1, len(facts.kernels))
     scale = _HEIGHT / max(1, height)
@@ -242,7 +242,7 @@ def _map(facts: Facts) -> str:
 
 
 def _bottoms(facts: Facts) -> tuple[dict[str, int], int]:
-    """Where the arena and the results with guests begin in the map, and where it ends."""
+    """The starts of the arena and of shared results in the map, and its end."""
     tops: dict[str, int] = {"": facts.arena}
     for m in facts.memory:
         tops[m.host] = max(tops.get(m.host, 0), m.start + m.nbytes)
@@ -285,12 +285,12 @@ def _about(facts: Facts) -> str:
     own, shared, memory = (rate for _, rate in limits.bandwidths)
     return (
         f"<p>The function was compiled with a clock between its kernels, which costs about 30 ns "
-        f"each, and run {facts.runs + 1} times. The first run does not count; of the others each "
-        f"kernel has its shortest time. Times of kernels add up to that of a call.</p>\n"
+        f"each, and run {facts.runs + 1} times. The first run does not count; the time of a kernel "
+        f"is the least of the others. Times of kernels add up to that of a call.</p>\n"
         f"<p>Limits were measured on this machine, with {limits.threads} threads: "
         f"{amount(limits.flops)}op/s in float32 and {amount(limits.double_flops)}op/s in float64 "
         f"(products and sums in registers), {size(memory)}/s from memory, {size(shared)}/s from "
-        f"the last cache, {size(own)}/s from caches of cores (a plain copy). A kernel is held "
-        f"against the memory that its arrays fit into. A function such as exp counts as 15 "
-        f"operations. What library calls such as sorts compute is not counted.</p>\n"
+        f"the last cache, {size(own)}/s from caches of cores (a plain copy). A kernel is compared "
+        f"with the memory that its arrays fit into. A function such as exp counts as 15 "
+        f"operations. Operations of library calls such as sorts are not counted.</p>\n"
         f"<p class=\"note\">tanx {escape(facts.version)}</p>")

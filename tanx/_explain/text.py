@@ -42,7 +42,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _kernels(facts: Facts) -> Iterable[str]:
-    """Where the time goes; kernels of one line that do the same are counted together."""
+    """The time by kernel; equal kernels of one line are counted together."""
     groups: dict[tuple[int | None, str], list[Kernel]] = {}
     for kernel in facts.kernels:
         name = "lay out operands" if kernel.prepares is not None else kernel.name

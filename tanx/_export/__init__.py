@@ -1,1 +1,1 @@
-"""Programs as files and as text: what :mod:`tanx.export` and :mod:`tanx.stages` write."""
+"""Programs as files and as text, for :mod:`tanx.export` and :mod:`tanx.stages`."""

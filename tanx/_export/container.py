@@ -1,11 +1,11 @@
-"""Containers: named sections of bytes with checksums, which is what files of programs are.
+"""Containers: named sections of bytes with checksums, the format of program files.
 
     magic, version, number of sections
     for each section: its name, its size, its checksum
     the checksum of all that
-    the sections, one after the other
+    the sections, one after another
 
-A reader gets all sections as they were written, or a :class:`Damaged`. A container is not trusted:
+A reader gets all sections as they were written, or raises :class:`Damaged`. It is not trusted:
 counts and sizes are checked against the available bytes before they are used.
 """
 
@@ -18,7 +18,7 @@ from .._base.digest import SIZE, digest
 
 __all__ = ["Damaged", "VERSION", "pack", "unpack"]
 
-MAGIC = b"\x89tanx\r\n\x1a"  # with bytes that transfers as text would change
+MAGIC = b"\x89tanx\r\n\x1a"  # with bytes that a transfer as text would change
 VERSION = 1
 MOST_SECTIONS = 1024
 _HEAD = struct.Struct("<8sII")
@@ -50,7 +50,7 @@ def unpack(data: bytes | bytearray | memoryview) -> dict[str, bytes]:
         raise Damaged(f"{len(data)} bytes are too few for a program of tanx")
     magic, version, count = _HEAD.unpack_from(data)
     if magic != MAGIC:
-        raise Damaged("the bytes are no program of tanx")
+        raise Damaged("the bytes are not a program of tanx")
     if version != VERSION:
         raise Damaged(f"the program is in version {version} of the format, and only version "
                       f"{VERSION} can be read")
@@ -72,5 +72,5 @@ def unpack(data: bytes | bytearray | memoryview) -> dict[str, bytes]:
         sections[name] = section
         at += size
     if at != len(data):
-        raise Damaged("there are bytes behind the last section")
+        raise Damaged("there are bytes after the last section")
     return sections

@@ -23,11 +23,11 @@ from .container import Damaged, pack, unpack
 __all__ = ["program_bytes", "program_of", "value_of"]
 
 _ALIGNMENT = 64
-"""Bytes; arrays start at multiples of it, so that a file that is mapped into memory can be used."""
+"""Arrays start at multiples of this many bytes, so that a file can be mapped into memory."""
 
 
 def program_bytes(function: str, name: str, closed: ClosedJaxpr) -> bytes:
-    """A program as bytes; an error if it has something that cannot be written."""
+    """A program as bytes; raises if a part of it cannot be written."""
     try:
         serial = write(closed)
     except Unwritable as error:
@@ -36,7 +36,7 @@ def program_bytes(function: str, name: str, closed: ClosedJaxpr) -> bytes:
             where.append(f"made at:   {error.eqn.source_info}")
         raise NotImplementedError(explain(
             function, f"{name} contains {error.reason}, which cannot be exported.", *where,
-            hint="callbacks stay behind: compute what they give outside of the function.",
+            hint="callbacks cannot be exported: compute their results outside of the function.",
         )) from None
     arrays = [array_data(c) for c in serial.constants]
     data = b"".join(a.tobytes() + bytes(-a.nbytes % _ALIGNMENT) for a in arrays)
@@ -57,7 +57,7 @@ def program_of(data: bytes, scope: Scope | None = None) -> tuple[ClosedJaxpr, Sc
         raise Damaged(f"a program has other sections than {', '.join(sections)}")
     names = value_of(sections["names"])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise Damaged("names are no list of strings")
+        raise Damaged("names are not a list of strings")
     scope = _scope(value_of(sections["sizes"]), scope)
     text, arrays = _text(sections["program"]), _arrays(sections)
     if not set(_USED.findall(text)) <= primitives.keys():
@@ -65,7 +65,7 @@ def program_of(data: bytes, scope: Scope | None = None) -> tuple[ClosedJaxpr, Sc
     try:
         return read(text, arrays, names, scope), scope
     except Unreadable as error:
-        raise Damaged(f"the program does not read: {error}") from error
+        raise Damaged(f"the program cannot be read: {error}") from error
 
 
 _USED = re.compile(r"=([A-Za-z_][\w-]*)\[")
@@ -77,13 +77,13 @@ def _scope(known: Any, given: Scope | None) -> Scope | None:
         return None
     if not isinstance(known, list) or len(known) > 1000 or not all(
             isinstance(text, str) and len(text) <= 1000 for text in known):
-        raise Damaged("constraints are no list of strings")
+        raise Damaged("constraints are not a list of strings")
     if given is not None and [c.text for c in given.constraints] == known:
         return given
     try:
         return Scope(known)
     except ValueError as error:
-        raise Damaged(f"a constraint does not read: {error}") from error
+        raise Damaged(f"a constraint cannot be read: {error}") from error
 
 
 def _load_primitives() -> None:
@@ -97,7 +97,7 @@ def _load_primitives() -> None:
 def _arrays(sections: dict[str, bytes]) -> list[np.ndarray]:
     types, data = value_of(sections["types"]), sections["arrays"]
     if not isinstance(types, list) or not all(isinstance(t, ShapedArray) for t in types):
-        raise Damaged("the table of arrays is no list of types")
+        raise Damaged("the table of arrays is not a list of types")
     at, arrays = 0, []
     for aval in types:
         if not isinstance(aval.dtype, np.dtype):
@@ -110,7 +110,7 @@ def _arrays(sections: dict[str, bytes]) -> list[np.ndarray]:
                       if size else np.zeros(aval.shape, aval.dtype))
         at += size + -size % _ALIGNMENT
     if at != len(data):
-        raise Damaged("there are bytes behind the last array")
+        raise Damaged("there are bytes after the last array")
     return arrays
 
 
@@ -119,7 +119,7 @@ def value_of(data: bytes, scope: Scope | None = None) -> Any:
     try:
         return read_value(_text(data), scope)
     except Unreadable as error:
-        raise Damaged(f"the facts do not read: {error}") from error
+        raise Damaged(f"the facts cannot be read: {error}") from error
 
 
 def _text(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Structures of pytrees as plain data, and what users say about the types of their nodes.
+"""Structures of pytrees as plain data, and registrations of users' node types.
 
 A structure is a list of records, children first: ``None`` is a leaf, and a node is its kind, the
 number of its children, and its other data. Kinds are ``none``, ``tuple``, ``list`` and ``dict``,
@@ -66,9 +66,9 @@ def register_pytree_node_serialization(
         from_children: Callable[[Any, Any], Any] | None = None) -> type:
     """Let structures with nodes of a type be stored, under a name; returns the type.
 
-    ``serialize_auxdata`` makes bytes of what a node knows besides its children, and
-    ``deserialize_auxdata`` the inverse. The type is one of pytrees already, unless
-    ``from_children(auxdata, children)`` is given: then nodes can be made, and not taken apart.
+    ``serialize_auxdata`` converts the data of a node besides its children to bytes, and
+    ``deserialize_auxdata`` is the inverse. The type must be a pytree already, unless
+    ``from_children(auxdata, children)`` is given: then nodes can be made, but not flattened.
 
     >>> class Box:
     ...     def __init__(self, item): self.item = item
@@ -82,7 +82,7 @@ def register_pytree_node_serialization(
     if not is_tree_node(nodetype):
         if from_children is None:
             raise ValueError(explain(
-                name, "the type is not one of pytrees.", f"type: {nodetype}",
+                name, "the type is not a pytree.", f"type: {nodetype}",
                 hint="call tanx.tree_util.register_pytree_node first, or pass from_children."))
         register_pytree_node(nodetype, _cannot_flatten(nodetype), from_children)
     return _register(name, _Registration(nodetype, serialized_name, serialize_auxdata,
@@ -92,7 +92,7 @@ def register_pytree_node_serialization(
 def _cannot_flatten(nodetype: type) -> Callable:
     def flatten(node):
         raise TypeError(explain(
-            "tanx.export", f"{nodetype.__name__} can be made of its children, and not taken apart.",
+            "tanx.export", f"{nodetype.__name__} can be made from its children, but not flattened.",
             hint="call tanx.tree_util.register_pytree_node before the type is registered here."))
     return flatten
 
@@ -152,7 +152,7 @@ def _record(function: str, node: PyTreeDef, count: int) -> tuple | None:
             function, "a structure has a node of a type that has no form as bytes.",
             f"type: {kind}",
             hint="tanx.export.register_pytree_node_serialization and "
-                 "register_namedtuple_serialization say how it is stored."))
+                 "register_namedtuple_serialization define how it is stored."))
     stored = registration.serialize(aux)
     if not isinstance(stored, bytes | bytearray):
         raise TypeError(explain(
@@ -164,14 +164,14 @@ def _record(function: str, node: PyTreeDef, count: int) -> tuple | None:
 def tree_of(records: Any) -> PyTreeDef:
     """A structure from plain data."""
     if not isinstance(records, list) or len(records) > MOST_NODES:
-        raise Damaged("a structure is no list of nodes")
+        raise Damaged("a structure is not a list of nodes")
     stack: list[PyTreeDef] = []
     for record in records:
         count = 0
         if record is not None:
             if not (isinstance(record, tuple) and len(record) == 3 and isinstance(record[0], str)
                     and type(record[1]) is int and 0 <= record[1] <= len(stack)):
-                raise Damaged("a structure has a node that is none")
+                raise Damaged("a structure has an item that is not a node")
             count = record[1]
         children = stack[len(stack) - count:]
         del stack[len(stack) - count:]
@@ -181,7 +181,7 @@ def tree_of(records: Any) -> PyTreeDef:
         except (RuntimeError, TypeError, ValueError, KeyError, AttributeError) as error:
             if isinstance(error, Damaged):
                 raise
-            raise Damaged(f"a structure has a node that does not fit: {error}") from error
+            raise Damaged(f"a structure has an invalid node: {error}") from error
     if len(stack) != 1:
         raise Damaged("a structure has several roots")
     return stack[0]

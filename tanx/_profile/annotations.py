@@ -1,4 +1,4 @@
-"""Annotations: names that a program gives to its own blocks and functions in profiles."""
+"""Annotations: names for a program's blocks and functions in profiles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["StepTraceAnnotation", "TraceAnnotation", "annotate_function"]
 class TraceAnnotation:
     """Name a block in profiles; keywords are facts to show with it.
 
-    It costs a tenth of a microsecond where no profile is taken.
+    It costs a tenth of a microsecond if no profile is taken.
 
     >>> with tanx.profiler.TraceAnnotation("load batch", size=3):
     ...     batch = jnp.zeros(3)

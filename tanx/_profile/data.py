@@ -1,4 +1,4 @@
-"""``ProfileData``: a profile to be looked at by a program."""
+"""``ProfileData``: a profile as an object, for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ProfileData", "ProfileEvent", "ProfileLine", "ProfilePlane"]
 
 
 class ProfileEvent:
-    """Something that happened: a name, a time, and facts."""
+    """An event: a name, a time, and facts."""
 
     __slots__ = ("_message", "_plane", "_start")
 
@@ -24,7 +24,7 @@ class ProfileEvent:
 
     @property
     def name(self) -> str:
-        """What happened: the name of a function, of an operation, of an annotation."""
+        """The name of a function, an operation or an annotation."""
         return self._plane._event_names.get(self._message.get("metadata_id", 0), "")
 
     @property
@@ -49,7 +49,7 @@ class ProfileEvent:
 
 
 class ProfileLine:
-    """What happened in one thread."""
+    """The events of one thread."""
 
     __slots__ = ("_message", "_plane")
 
@@ -69,7 +69,7 @@ class ProfileLine:
 
 
 class ProfilePlane:
-    """What happened on one host or one device."""
+    """The events of one host or one device."""
 
     __slots__ = ("_message", "_event_names", "_stat_names")
 
@@ -119,14 +119,14 @@ class ProfileData:
     def __init__(self, serialized_xspace: bytes, /):
         if not isinstance(serialized_xspace, bytes):
             raise TypeError(explain(
-                "tanx.profiler.ProfileData", "it is made from the bytes of a profile.",
+                "tanx.profiler.ProfileData", "needs the bytes of a profile.",
                 f"got: {type(serialized_xspace).__name__}",
                 hint="tanx.profiler.ProfileData.from_file reads a file."))
         try:
             self._message: Mapping[str, Any] = decode(SPACE, serialized_xspace)
         except ValueError as error:
             raise RuntimeError(explain(
-                "tanx.profiler.ProfileData", "the bytes are no profile.",
+                "tanx.profiler.ProfileData", "the bytes are not a profile.",
                 f"reason: {error}")) from None
 
     @classmethod
@@ -157,15 +157,15 @@ class ProfileData:
             return encode(SPACE, parse(SPACE, text))
         except ValueError as error:
             raise RuntimeError(explain(
-                "tanx.profiler.ProfileData.from_text_proto", "the text is no profile.",
+                "tanx.profiler.ProfileData.from_text_proto", "the text is not a profile.",
                 f"reason: {error}")) from None
 
     @classmethod
     def from_raw_cpp_ptr(cls, capsule, /) -> Self:
-        """Not possible: profiles of tanx are no objects of C++."""
+        """Raises: profiles of tanx are not C++ objects."""
         raise NotImplementedError(explain(
             "tanx.profiler.ProfileData.from_raw_cpp_ptr",
-            "tanx has no objects of C++, so there are none to read profiles from.",
+            "profiles of tanx are not C++ objects.",
             hint="from_serialized_xspace takes the bytes of a profile."))
 
     @property

@@ -1,4 +1,4 @@
-"""Profiles of memory for pprof: what is alive, by the lines that made it.
+"""Profiles of memory for pprof: live memory, by the lines that made it.
 
 There are two kinds of samples, by the label ``kind``: ``buffer`` for the data of arrays, and
 ``executable`` for compiled code. Arrays that share their data count once.
@@ -42,10 +42,10 @@ _UNKNOWN = SourceInfo("", 0, "(small arrays)")
 
 
 def device_memory_profile(backend: str | None = None) -> bytes:
-    """What takes memory now, as the compressed bytes of a profile that pprof reads.
+    """The memory in use, as the compressed bytes of a profile for pprof.
 
     Arrays of 1 MiB and more, results of compiled functions from 4 MiB on, are listed by the lines
-    that made them, smaller ones in a sum.
+    that made them; smaller ones as a sum.
 
     >>> tanx.profiler.device_memory_profile()[:2] == bytes([0x1f, 0x8b])
     True
@@ -59,7 +59,7 @@ def device_memory_profile(backend: str | None = None) -> bytes:
 
 def save_device_memory_profile(filename: str | os.PathLike[str],
                                backend: str | None = None) -> None:
-    """Write what takes memory now to a file: ``pprof --web FILE`` shows it.
+    """Write the memory in use to a file: ``pprof --web FILE`` shows it.
 
     >>> import tempfile
     >>> tanx.profiler.save_device_memory_profile(tempfile.mkdtemp() + "/memory.prof")
@@ -70,7 +70,7 @@ def save_device_memory_profile(filename: str | os.PathLike[str],
 
 
 def _samples(devices: list) -> dict[tuple[str, str, Places], tuple[int, int]]:
-    """How many blocks there are of how many bytes, by kind, device, and where they were made."""
+    """The number of blocks and their bytes, by kind, device, and place of creation."""
     counts: Counter = Counter()
     sizes: Counter = Counter()
     for key, nbytes in (*_buffers(devices), *_executables()):
@@ -80,7 +80,7 @@ def _samples(devices: list) -> dict[tuple[str, str, Places], tuple[int, int]]:
 
 
 def _buffers(devices: list) -> Iterator[tuple[tuple[str, str, Places], int]]:
-    """Each block of data once: it may be shared by arrays, of which the first made is its maker."""
+    """Each block of data once; if arrays share it, the one made first counts as its maker."""
     seen: dict[int, tuple[Any, Any]] = {}
     for x in live_arrays():
         for buffer in buffers_of(x):  # none if another thread has deleted it by now
@@ -94,7 +94,7 @@ def _buffers(devices: list) -> Iterator[tuple[tuple[str, str, Places], int]]:
 
 def _executables() -> Iterator[tuple[tuple[str, str, Places], int]]:
     """Each piece of compiled code once."""
-    from .._runtime.executable import Executable  # late: it takes the compiler
+    from .._runtime.executable import Executable  # late: it imports the compiler
     seen = set()
     for executable in gc.get_objects():
         if type(executable) is Executable and hasattr(executable, "code") and (

@@ -1,4 +1,4 @@
-"""``ProfileOptions``: what a profile is to hold."""
+"""``ProfileOptions``: the contents of a profile."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _DEFAULTS: dict[str, Any] = {
 
 
 class ProfileOptions:
-    """What a profile contains; attributes are checked when they are set.
+    """The contents of a profile; attributes are checked when they are set.
 
-    ``host_tracer_level`` is 0 for nothing, 1 for annotations, 2 for all that tanx does.
-    ``python_tracer_level`` of 1 records calls of Python functions, which takes time: so it is 0
-    unless set. ``duration_ms`` ends the profile so long after its start, ``start_timestamp_ns``
-    leaves out what began earlier (in nanoseconds since the epoch), ``session_id`` names the folder.
-    The others are for parts of JAX that are not here.
+    ``host_tracer_level`` is 0 for nothing, 1 for annotations, 2 for all operations of tanx.
+    ``python_tracer_level`` 1 records calls of Python functions, which takes time; the default is 0.
+    ``duration_ms`` is the length of the profile, ``start_timestamp_ns`` omits earlier events (in
+    nanoseconds since the epoch), ``session_id`` names the folder. The others are for parts of JAX
+    that tanx does not have.
 
     >>> options = tanx.profiler.ProfileOptions()
     >>> options.python_tracer_level = 1

@@ -1,4 +1,4 @@
-"""Messages written by people: the text format of protocol buffers, read by a schema.
+"""Messages as text: the text format of protocol buffers, read by a schema.
 
     planes { name: "a" lines { events { metadata_id: 1 duration_ps: 2000 } } }
 """

@@ -1,4 +1,4 @@
-"""Calls of Python functions in profiles: those of the user's, not of tanx."""
+"""Calls of the user's Python functions in profiles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["PythonCalls"]
 
 
 class PythonCalls:
-    """Records calls in this thread and in those that start later, by ``sys.setprofile``."""
+    """Records calls in this thread and in threads that start later, by ``sys.setprofile``."""
 
     def __init__(self, recorder: Recorder):
         self.recorder = recorder
@@ -41,7 +41,7 @@ class PythonCalls:
         code = frame.f_code
         if is_ours(code.co_filename) or code.co_filename == "<string>" and (
                 frame.f_back is not None and is_ours(frame.f_back.f_code.co_filename)):
-            return  # the latter is what Python writes for named tuples
+            return  # the latter is the file name of named tuples' code
         key = threading.get_ident(), frame
         if event == "call":
             self.starts[key] = perf_counter_ns()

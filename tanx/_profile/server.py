@@ -1,7 +1,7 @@
 """A web server on this machine for profiles of a running program.
 
-JAX's profiler server speaks gRPC with TensorBoard. This one speaks plain HTTP, so that a browser,
-``curl`` and ``pprof`` are all it takes::
+JAX's profiler server uses gRPC with TensorBoard. This one uses plain HTTP, so that a browser,
+``curl`` or ``pprof`` can read from it::
 
     curl -o trace.json.gz 'localhost:9999/trace?duration_ms=2000'
     go tool pprof http://localhost:9999/memory
@@ -25,7 +25,7 @@ __all__ = ["ProfilerServer", "start_server", "stop_server"]
 
 
 class ProfilerServer:
-    """A server of profiles, in a thread of its own."""
+    """A server of profiles, in a separate thread."""
 
     def __init__(self, port: int):
         self._session: ProfileSession | None = None
@@ -40,7 +40,7 @@ class ProfilerServer:
         self._server.server_close()
 
     def _answer(self, path: str, query: dict[str, list[str]]) -> bytes | None:
-        """The answer; None if there is no such page. Errors are answered as text."""
+        """The response; None if there is no such page. Errors are returned as text."""
         if path == "/health":
             return b"tanx"
         if path == "/memory":
@@ -69,8 +69,8 @@ def start_server(port: int, requires_backend: bool = True) -> ProfilerServer:
     """Serve profiles of this process on a port of this machine, by HTTP.
 
     ``/trace?duration_ms=1000`` is a trace for Perfetto, ``/xplane?duration_ms=1000`` the same for
-    TensorBoard, ``/memory`` a profile of memory for pprof. It is no server for TensorBoard's own
-    button, which speaks gRPC.
+    TensorBoard, ``/memory`` a profile of memory for pprof. TensorBoard's capture button, which uses
+    gRPC, is not supported.
 
     >>> server = tanx.profiler.start_server(0)  # 0: a port that is free
     >>> tanx.profiler.stop_server()

@@ -1,6 +1,6 @@
 """Sessions: from the start of a profile to its files.
 
-A profile goes to ``plugins/profile/<time>`` of its folder, where TensorBoard looks for it, as
+A profile is written to ``plugins/profile/<time>`` of its folder, where TensorBoard finds it, as
 ``<host>.xplane.pb`` and as ``<host>.trace.json.gz``; the latter opens in Perfetto, too.
 """
 
@@ -34,7 +34,7 @@ __all__ = ["ProfileSession", "export_profile_data", "start_trace", "stop_trace",
 
 
 class _Taking:
-    """The session that takes a profile, if one does; there is one at a time."""
+    """The session that takes a profile, if any; there is one at a time."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -74,11 +74,11 @@ class ProfileSession:
 
     @property
     def profile_data(self) -> ProfileData | None:
-        """The profile, once it has been taken."""
+        """The profile, after it has been taken."""
         return self._data
 
     def start(self) -> ProfileSession:
-        """Begin to record; gives the session itself."""
+        """Begin to record; returns the session itself."""
         if not isinstance(self._options, ProfileOptions):
             raise TypeError(explain(
                 "tanx.profiler.ProfileSession", "profiler_options must be a ProfileOptions.",
@@ -101,7 +101,7 @@ class ProfileSession:
         return self
 
     def stop(self) -> ProfileData:
-        """End the profile, and write it where there is a folder for it."""
+        """End the profile, and write it if there is a folder for it."""
         with _taking.lock:
             recorder = self._recorder
             if recorder is None:
@@ -152,7 +152,7 @@ _evaluate = EvalTrace.process
 
 
 def _record_operations() -> None:
-    """Let Python take all calls, and record the operations that it runs eagerly."""
+    """Let Python execute all calls, and record eager operations."""
     global _evaluate
     _evaluate = EvalTrace.process
     profiling.update(True)
@@ -180,7 +180,7 @@ def _recorded(primitive, args: Sequence[Any], params: dict[str, Any]):
 
 
 _BESIDE = 1 << 32
-"""Added to the number of a thread for the work that it leaves to the background."""
+"""Offset of a thread's number for its background work."""
 
 
 def _take_background(recorder: Recorder) -> None:
@@ -226,11 +226,11 @@ def export_profile_data(profile_data: ProfileData, log_dir: str | os.PathLike[st
     if create_perfetto_trace or create_perfetto_link:
         (folder / "perfetto_trace.json.gz").write_bytes(trace)
     if create_perfetto_link:
-        from .web import serve_once  # late: it takes Python's web server
+        from .web import serve_once  # late: it imports Python's web server
         serve_once(folder / "perfetto_trace.json.gz")
 
 
-# -- the usual way ---------------------------------------------------------------------------------
+# -- the public functions --------------------------------------------------------------------------
 
 
 def start_trace(log_dir: str | os.PathLike[str] | None, create_perfetto_link: bool = False,
@@ -238,7 +238,7 @@ def start_trace(log_dir: str | os.PathLike[str] | None, create_perfetto_link: bo
                 profiler_options: ProfileOptions | None = None) -> ProfileSession:
     """Begin to take a profile, which :func:`stop_trace` writes to ``log_dir``.
 
-    ``create_perfetto_trace`` writes ``perfetto_trace.json.gz`` besides, to be opened at
+    ``create_perfetto_trace`` also writes ``perfetto_trace.json.gz``, to be opened at
     https://ui.perfetto.dev; ``create_perfetto_link`` prints a link that opens it there, and waits
     until it has been opened.
 

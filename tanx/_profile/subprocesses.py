@@ -1,4 +1,4 @@
-"""Other processes whose profiles become part of one: each has a server of its own."""
+"""Other processes whose profiles are included: each has its own server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ports: dict[int, int] = {}  # by process
 
 
 def register_subprocess(pid: int, port: int) -> None:
-    """Let profiles of this process hold those of another one on this machine, too.
+    """Include the profiles of another process on this machine.
 
     The other process must have called :func:`tanx.profiler.start_server` with that port.
 
@@ -30,7 +30,7 @@ def register_subprocess(pid: int, port: int) -> None:
         _ask(port, "/health")
     except OSError as error:
         raise JaxRuntimeError(explain(
-            "tanx.profiler.register_subprocess", "no server answers.", f"process: {pid}",
+            "tanx.profiler.register_subprocess", "the server does not respond.", f"process: {pid}",
             f"port:    {port}", f"error:   {error}",
             hint="tanx.profiler.start_server(port) starts one in the other process.")) from None
     _ports[pid] = port

@@ -1,4 +1,4 @@
-"""Answers to web browsers on this machine, and a link that opens a trace in Perfetto."""
+"""A web server for this machine, and a link that opens a trace in Perfetto."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def listening(port: int, answer: Callable[[str, dict[str, list[str]]], bytes | N
         do_POST = do_GET
 
         def log_message(self, format: str, *args: object) -> None:
-            """Requests are not worth a line on the terminal."""
+            """Do not print requests on the terminal."""
 
     try:
         return kind((_LOCAL, port), Handler)
     except (OSError, OverflowError) as error:
         raise RuntimeError(explain(
             function, "the server cannot listen at the port.", f"port:  {port}",
-            f"error: {error}", hint="another program may have it; choose another one.")) from None
+            f"error: {error}", hint="another program may use it; choose another one.")) from None
 
 
 def serve_once(file: Path) -> None:
@@ -65,7 +65,7 @@ def serve_once(file: Path) -> None:
         loaded.set()
         return file.read_bytes()
 
-    # One request after the other: the answer has been sent when ``handle_request`` returns.
+    # One request at a time: the response has been sent when ``handle_request`` returns.
     server = listening(_PERFETTO, answer, "tanx.profiler.trace with create_perfetto_link",
                        HTTPServer)
     place = quote(f"http://{_LOCAL}:{_PERFETTO}/{file.name}", safe=":/")

@@ -2,7 +2,7 @@
 
 A schema maps the names of fields to :class:`Field`. Integers are variable-length, doubles take
 eight bytes, and texts, bytes and messages have their length in front. A map is written as a
-repeated message of ``key`` and ``value``, which is what it is on the wire.
+repeated message of ``key`` and ``value``, its encoding on the wire.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Schema = Mapping[str, "Field"]
 
 
 class Field(NamedTuple):
-    """A field of a message: its number, its kind, and the schema where it is a message itself."""
+    """A field of a message: its number, its kind, and the schema if it is a message itself."""
 
     number: int
     kind: str  # "int64", "uint64", "double", "string", "bytes" or "message"
@@ -32,7 +32,7 @@ _DOUBLE = struct.Struct("<d")
 
 
 def encode(schema: Schema, message: Mapping[str, Any]) -> bytes:
-    """A message as bytes; fields that are not in it are left out.
+    """A message as bytes; missing fields are omitted.
 
     >>> encode({"line": Field(2, "int64"), "file": Field(1, "string")}, {"file": "a", "line": 300})
     b'\\n\\x01a\\x10\\xac\\x02'
@@ -42,7 +42,7 @@ def encode(schema: Schema, message: Mapping[str, Any]) -> bytes:
         field = schema[name]
         if not field.repeated:
             _write(out, field, value)
-        elif field.kind in ("int64", "uint64"):  # many numbers share one head
+        elif field.kind in ("int64", "uint64"):  # packed: many numbers share one tag
             packed = b"".join(map(varint, value))
             if packed:
                 out += varint(field.number << 3 | _LENGTH) + varint(len(packed)) + packed
@@ -68,7 +68,7 @@ _SMALL = tuple(bytes((n,)) for n in range(128))
 
 
 def varint(value: int) -> bytes:
-    """An integer, seven bits a byte; negative ones have 64 bits."""
+    """An integer, seven bits per byte; negative ones have 64 bits."""
     if 0 <= value < 128:
         return _SMALL[value]
     value &= (1 << 64) - 1
@@ -83,7 +83,7 @@ def varint(value: int) -> bytes:
 def decode(schema: Schema, data: bytes) -> dict[str, Any]:
     """The message in some bytes, without the fields that the schema does not know.
 
-    Raises ``ValueError`` where the bytes are no message.
+    Raises ``ValueError`` if the bytes are not a message.
 
     >>> decode({"line": Field(2, "int64"), "file": Field(1, "string")}, b"\\n\\x01a\\x10\\xac\\x02")
     {'file': 'a', 'line': 300}
@@ -137,7 +137,7 @@ def _read_varint(view: memoryview, at: int) -> tuple[int, int]:
 
 
 def _values(field: Field, wire: int, value: Any) -> list[Any]:
-    """What one item on the wire holds; several numbers may share one head."""
+    """The values of one item on the wire; packed numbers share one tag."""
     if field.kind in ("int64", "uint64"):
         if wire == _VARINT:
             return [_signed(field, value)]

@@ -1,4 +1,4 @@
-"""tanx.dtypes: types of array elements, how they promote, and what they are called."""
+"""tanx.dtypes: types of array elements, their promotion and their names."""
 
 from ml_dtypes import bfloat16, finfo, iinfo
 

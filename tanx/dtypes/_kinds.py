@@ -1,4 +1,4 @@
-"""Kinds of types: what belongs to ``np.floating``, and the type of a kind nearest to another."""
+"""Kinds of types, such as ``np.floating``, and the type of a kind nearest to another."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def issubdtype(a: Any, b: Any) -> bool:
     """
     try:
         return _belongs[a, b]
-    except (KeyError, TypeError):  # not seen yet, or an array, which has no hash
+    except (KeyError, TypeError):  # not seen yet, or an array, which is not hashable
         pass
     if is_value(a):
         return issubdtype(own_dtype(a), b)
@@ -53,7 +53,7 @@ def issubdtype(a: Any, b: Any) -> bool:
 
 
 def _scalar_class(x: Any) -> type:
-    """The scalar class behind a dtype or its name; abstract classes stand for themselves."""
+    """The scalar class behind a dtype or its name; abstract classes unchanged."""
     if isinstance(x, ExtendedDType):
         return x.type
     if isinstance(x, type) and issubclass(x, np.generic):
@@ -73,7 +73,7 @@ _KINDS: dict[str, type] = {
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether ``dtype`` is of the given kind: a word, a type, or a tuple of such.
+    """Whether ``dtype`` is of the given kind: a word, a type, or a tuple of these.
 
     The words are those of the array API standard: ``"bool"``, ``"signed integer"``,
     ``"unsigned integer"``, ``"integral"``, ``"real floating"``, ``"complex floating"`` and
@@ -83,7 +83,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     (True, True)
     """
     found = own_dtype(dtype) if is_value(dtype) else as_dtype(dtype)
-    # Every member of a tuple is looked at: a wrong kind must not hide behind a right one.
+    # Every member of a tuple is checked: an invalid kind must raise even after a valid one.
     answers = [_is_of_kind(found, one) for one in (kind if isinstance(kind, tuple) else (kind,))]
     return any(answers)
 
@@ -102,7 +102,7 @@ def _is_of_kind(dtype: DType, kind: Any) -> bool:
 
 def _bad_kind(kind: Any) -> str:
     return explain(
-        "tanx.numpy.isdtype", "kind must be a type, the name of a kind, or a tuple of such.",
+        "tanx.numpy.isdtype", "kind must be a type, the name of a kind, or a tuple of these.",
         f"kind: {kind!r}", f"kinds: {', '.join(_KINDS)}")
 
 
@@ -144,7 +144,7 @@ def to_inexact_dtype(dtype: Any) -> np.dtype:
 
 
 def to_floating_dtype(dtype: Any) -> np.dtype:
-    """The real type in which parts of numbers of type ``dtype`` are held.
+    """The real type of the parts of numbers of type ``dtype``.
 
     >>> to_floating_dtype(np.complex64)
     dtype('float32')

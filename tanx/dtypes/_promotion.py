@@ -1,8 +1,7 @@
-"""Promotion: the least type that several operands can become.
+"""Promotion: the least type to which several operands can be converted.
 
-It happens on a lattice of *nodes*. A node is a dtype, or one of the Python classes ``int``,
-``float`` and ``complex``, which stand for weakly typed values: Python scalars and what is computed
-from them alone.
+It uses a lattice of *nodes*. A node is a dtype, or one of the Python classes ``int``, ``float`` and
+``complex``, which represent weakly typed values: Python scalars and values computed only from them.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ Node = Any  # np.dtype, or one of int, float, complex
 class TypePromotionError(ValueError):
     """Types that have no common type, or none without an explicit cast.
 
-    Eight-bit floats and integers below eight bits do not promote by themselves; with
-    ``numpy_dtype_promotion("strict")`` nothing does but Python scalars. Cast one operand:
+    Eight-bit floats and integers below eight bits do not promote implicitly; with
+    ``numpy_dtype_promotion("strict")`` only Python scalars do. Cast one operand:
 
     >>> promote_types("float8_e4m3fn", "float32")
     Traceback (most recent call last):
@@ -67,7 +66,7 @@ class TypePromotionError(ValueError):
 
 
 def _above(edges: dict[Node, tuple[Node, ...]]) -> dict[Node, frozenset[Node]]:
-    """For each node, the nodes it may become: itself, and what its successors may become."""
+    """For each node, the nodes it may become: itself, and those that its successors may become."""
     above: dict[Node, frozenset[Node]] = {}
 
     def visit(node: Node) -> frozenset[Node]:
@@ -88,7 +87,7 @@ def _chain(*names: str) -> dict[Node, tuple[Node, ...]]:
     return {by_name[a]: (by_name[b],) for a, b in zip(names, names[1:], strict=False)}
 
 
-# An edge goes from a node to those it may become next; types below eight bits lead nowhere.
+# An edge goes from a node to those it may become next; types below eight bits have no edges.
 upward = _above({
     BOOL: (int,),
     int: _dtypes(*SMALL_INTS, "int8", "uint8"),
@@ -114,7 +113,7 @@ _strictly_upward = _above({
 def _join(a: Node, b: Node, strict: bool) -> Node | None:
     """The least dtype that both may become, or None if there is no such dtype.
 
-    Of the common nodes the least is the one above which all the others lie.
+    The least of the common nodes is the one below all the others.
     """
     above = _strictly_upward if strict else upward
     common = above[a] & above[b]
@@ -144,12 +143,12 @@ def _check_lossless(nodes: list[Node], joined: np.dtype, function: str) -> None:
         raise TypePromotionError(explain(
             function, f"{short_name(joined)} does not have all numbers of {short_name(lost[0])}, "
             'and numpy_dtype_promotion is "lossless".', _types_of(nodes),
-            hint="cast with x.astype, or leave that mode."))
+            hint="cast with x.astype, or change that mode."))
 
 
 @functools.lru_cache(maxsize=1024)
 def holds(wide: np.dtype, narrow: np.dtype) -> bool:
-    """Whether each number of one type is one of the other.
+    """Whether ``wide`` can represent every number of ``narrow``.
 
     >>> holds(np.dtype("float32"), np.dtype("int16")), holds(np.dtype("float32"), np.dtype("int32"))
     (True, False)
@@ -172,7 +171,7 @@ def holds(wide: np.dtype, narrow: np.dtype) -> bool:
 
 
 def _same(nodes: list[Node], function: str) -> Node:
-    """Keys and ``float0`` have nothing above or below them: they must be all of one type."""
+    """The common type of keys or ``float0``, which do not promote: all must have one type."""
     if all(node == nodes[0] for node in nodes):
         return nodes[0]
     if any(map(is_extended, nodes)):
@@ -182,7 +181,7 @@ def _same(nodes: list[Node], function: str) -> Node:
 
 
 def keys_are_no_numbers(function: str, *facts: str) -> TypeError:
-    """The error for random keys where numbers are wanted.
+    """The error for random keys where numbers are expected.
 
     >>> raise keys_are_no_numbers("tanx.numpy.sin", "operand: key<fry>[]")
     Traceback (most recent call last):
@@ -192,7 +191,7 @@ def keys_are_no_numbers(function: str, *facts: str) -> TypeError:
     """
     return TypeError(explain(
         function, "keys are not numbers.", *facts,
-        hint="split and fold_in of tanx.random make new keys; key_data gives the words of one."))
+        hint="split and fold_in of tanx.random make new keys; key_data returns the words of one."))
 
 
 def _types_of(nodes: list[Node]) -> str:
@@ -205,18 +204,18 @@ def _no_promotion(nodes: list[Node], strict: bool, function: str) -> str:
     if strict:
         return explain(
             function, 'types must agree while numpy_dtype_promotion is "strict".',
-            _types_of(nodes), hint="cast with x.astype, or leave that mode.")
+            _types_of(nodes), hint="cast with x.astype, or change that mode.")
     return explain(function, "these types do not promote implicitly.", _types_of(nodes),
                    hint="cast one of them, for example x.astype('float32').")
 
 
 def _read_typed(x: Any) -> Node:
-    """Arrays, tracers and abstract values keep their type; booleans are weak to begin with."""
+    """The node of an array, tracer or abstract value: its type; booleans count as strong."""
     return scalar_type_of(x.dtype) if x.weak_type and x.dtype.kind != "b" else x.dtype
 
 
 def _read_numpy(x: Any) -> Node:
-    """NumPy's values, and scalar types, follow ``enable_x64`` silently."""
+    """The node of a NumPy value or scalar type, which follows ``enable_x64`` silently."""
     found = x.dtype
     if found in SETTLED:
         return found
@@ -226,27 +225,27 @@ def _read_numpy(x: Any) -> Node:
 
 
 def _read_dtype(x: Any) -> Node:
-    """A type that is written out follows ``enable_x64`` as an explicit request does."""
+    """The node of a dtype, which follows ``enable_x64`` like an explicit request."""
     return x if x in SETTLED else requested_dtype(x, "tanx.numpy.result_type")
 
 
 def _read_name(x: Any) -> Node:
-    """So do other ways of naming a type, but Python's classes of numbers are weak."""
+    """The node of another name of a type; Python's classes of numbers are weak."""
     return x if x in WEAK else requested_dtype(x, "tanx.numpy.result_type")
 
 
 def _read_other(x: Any) -> Node:
-    """Anything else must say what type it has."""
+    """The node of any other object, which must have a dtype."""
     found = own_dtype(x)
     return scalar_type_of(found) if getattr(x, "weak_type", False) else found
 
 
-# How to get the node of an operand of some class; grows with the classes that turn up.
+# Functions that return the node of an operand, by class; filled on demand.
 _readers: dict[type, Callable[[Any], Node]] = {}
 
 
 def node(x: Any) -> Node:
-    """The node of an operand of ``result_type``: a value, or something that names a type."""
+    """The node of an operand of ``result_type``: a value, or the name of a type."""
     cls = type(x)
     if cls not in _readers:
         _readers[cls] = _choose_reader(cls)
@@ -300,7 +299,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 
 
 def _without_x64(joined: np.dtype, nodes: list[Node]) -> np.dtype:
-    """64 bits that come from promotion alone are dropped silently; those of an operand are not."""
+    """The type without 64 bits that come only from promotion, not from an operand."""
     if any(node in HALF for node in nodes) and insist(joined, "tanx.numpy.result_type"):
         return joined
     return HALF[joined]
@@ -309,7 +308,7 @@ def _without_x64(joined: np.dtype, nodes: list[Node]) -> np.dtype:
 def promote_types(a: Any, b: Any) -> np.dtype:
     """The least type that both ``a`` and ``b`` may become.
 
-    Python's ``int``, ``float`` and ``complex`` are weak: they give way to types of their own kind.
+    Python's ``int``, ``float`` and ``complex`` are weak: types of the same kind win over them.
     Without ``enable_x64``, the result has 64 bits only if an operand has.
 
     >>> promote_types("int16", "uint16"), promote_types("int64", "float16")

@@ -1,4 +1,4 @@
-"""From what users write, or pass as a value, to a dtype."""
+"""Dtypes from the forms that users write, and from values."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def default_complex() -> np.dtype:
     return COMPLEX128 if enable_x64.value else COMPLEX64
 
 
-# What was asked for and what it stands for, without x64 and with it. Only names of element types
-# that arrays can have get in, so these stay small.
+# Requested types and their canonical forms, without x64 and with it. Only names of valid element
+# types are stored, so these stay small.
 _canonical: tuple[dict[Any, np.dtype], ...] = ({}, {})
 _granted: tuple[dict[Any, np.dtype], ...] = ({}, {})
 
 
 def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> DType:
-    """The type that stands for ``dtype`` at present: without ``enable_x64``, the 32-bit one.
+    """The type that is currently used for ``dtype``: without ``enable_x64``, the 32-bit one.
 
     >>> canonicalize_dtype("float64")
     dtype('float32')
@@ -91,17 +91,18 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> DType:
     if isinstance(found, ExtendedDType) and not allow_extended_dtype:
         raise ValueError(explain(
             "tanx.dtypes.canonicalize_dtype", "an extended type is not a NumPy dtype.",
-            f"dtype: {found}", hint="pass allow_extended_dtype=True where keys are welcome."))
+            f"dtype: {found}", hint="pass allow_extended_dtype=True where keys are allowed."))
     if found not in _NUMBERS:
         return found
     return known.setdefault(dtype, found if known is _canonical[True] else HALF.get(found, found))
 
 
 def requested_dtype(dtype: Any, function: str = "dtype") -> DType:
-    """The type to use when a user of ``function`` asks for ``dtype``.
+    """The type to use when a user of ``function`` requests ``dtype``.
 
     Python's own ``int``, ``float`` and ``complex`` mean the default types. An explicit request for
-    64 bits without ``enable_x64`` is truncated with a warning, or as ``explicit_x64_dtypes`` says.
+    64 bits without ``enable_x64`` is truncated with a warning, or handled by
+    ``explicit_x64_dtypes``.
     Types that arrays cannot have, such as strings, raise ``TypeError``.
 
     >>> requested_dtype(float, "tanx.numpy.zeros")
@@ -127,7 +128,7 @@ def requested_dtype(dtype: Any, function: str = "dtype") -> DType:
 
 
 def insist(wanted: np.dtype, function: str) -> bool:
-    """Whether a 64-bit type is granted although ``enable_x64`` is off; if not, says so."""
+    """Whether a 64-bit type is allowed without ``enable_x64``; if not, warns or raises."""
     mode = explicit_x64_dtypes.value
     if mode == "allow":
         return True
@@ -152,7 +153,7 @@ def is_python_scalar(x: Any) -> bool:
 
 
 def is_weakly_typed(x: Any) -> bool:
-    """Whether ``x`` gives way to the types of other operands, as Python's numbers do.
+    """Whether the types of other operands win over that of ``x``, as for Python's numbers.
 
     >>> is_weakly_typed(1.0), is_weakly_typed(True), is_weakly_typed(np.float32(1.0))
     (True, False, False)
@@ -179,17 +180,17 @@ def dtype(x: Any, *, canonicalize: bool = False) -> DType:
 
 
 def is_value(x: Any) -> bool:
-    """Whether ``x`` is an array, not something that names a type."""
+    """Whether ``x`` is an array, not the name of a type."""
     return hasattr(x, "dtype") and not isinstance(x, type)
 
 
 def own_dtype(x: Any) -> DType:
-    """The dtype that the value ``x`` says it has."""
+    """The attribute ``dtype`` of the value ``x``."""
     found = getattr(x, "dtype", None)
     if found is None and hasattr(x, "__jax_array__"):
         return own_dtype(x.__jax_array__())
     if not isinstance(found, (np.dtype, ExtendedDType)):
         raise TypeError(explain(
             "tanx.numpy.result_type", "an operand is neither an array, a number nor a type.",
-            f"operand: {x!r}", hint="tanx.numpy.asarray makes an array of a list."))
+            f"operand: {x!r}", hint="tanx.numpy.asarray converts a list to an array."))
     return found

@@ -13,14 +13,14 @@ from ._types import by_name
 __all__ = ["ScalarMeta", "scalar_types"]
 
 
-#: Makes an array: ``make_array(x, dtype)``. Given by ``tanx.numpy`` when it is imported.
+#: Makes an array: ``make_array(x, dtype)``. Set by ``tanx.numpy`` when it is imported.
 make_array: Callable[[Any, np.dtype], Any] | None = None
 
 
 class ScalarMeta(type):
-    """The class of ``tanx.numpy.float32`` and the like: calling one makes an array of that type.
+    """The class of scalar types such as ``tanx.numpy.float32``: a call makes an array of that type.
 
-    A scalar type equals its dtype and NumPy's class, and ``np.dtype`` takes it for its dtype.
+    A scalar type equals its dtype and NumPy's class, and ``np.dtype`` converts it to its dtype.
 
     >>> scalar_types["float32"] == np.dtype("float32") == np.float32
     True
@@ -52,7 +52,7 @@ def _scalar_type(dtype: np.dtype) -> ScalarMeta:
         "__doc__": f"Makes an array of type {dtype.name} from a value."})
 
 
-#: The scalar types by the names they have in ``tanx.numpy``, NumPy's other names included.
+#: The scalar types by their names in ``tanx.numpy``, including NumPy's other names.
 scalar_types: dict[str, ScalarMeta] = {
     name: _scalar_type(dtype) for name, dtype in by_name.items()}
 scalar_types |= {alias: scalar_types[name] for alias, name in (

@@ -1,4 +1,4 @@
-"""Which element types exist, what they are called, and how elements lie in memory.
+"""The element types, their names, and how elements are stored.
 
 Concrete types are NumPy's ``np.dtype``, with the small ones of ``ml_dtypes``; random keys have
 extended types, which NumPy does not know.
@@ -50,7 +50,7 @@ NAMES = tuple(by_name)
 """The names of all dtypes of numbers."""
 CONCRETE = frozenset(dtype.type for dtype in by_name.values())
 SETTLED = frozenset(by_name.values()) - HALF.keys()
-# NumPy calls the types of ml_dtypes just "generic"; these are the classes they belong under.
+# NumPy classifies the types of ml_dtypes as "generic"; these are their abstract classes.
 ABSTRACT = {
     by_name[name].type: cls
     for names, cls in (
@@ -81,8 +81,8 @@ class ExtendedDType:
     name: str
     type: type
     itemsize: int
-    stored: np.dtype  # how elements lie in memory
-    kind = "V"  # NumPy's letter for types that it does not know
+    stored: np.dtype  # the dtype of elements in memory
+    kind = "V"  # NumPy's letter for unknown types
 
     def __repr__(self) -> str:
         return self.name
@@ -96,7 +96,7 @@ class KeyType(ExtendedDType):
     """
 
     type = prng_key
-    any_is_long = False  # whether there are keys that compiled code takes apart
+    any_is_long = False  # whether there are keys that compiled code splits into words
 
     def __init__(self, impl: Any):
         self.impl = impl
@@ -114,7 +114,7 @@ class KeyType(ExtendedDType):
 
 
 def stored_as(itemsize: int) -> np.dtype:
-    """The dtype in which keys of so many bytes are stored: as one element, which is only moved.
+    """The dtype in which keys of ``itemsize`` bytes are stored: as one element.
 
     It may be longer than the key; the words at its end are zero. Keys of more than four words are
     bytes to NumPy.
@@ -138,7 +138,7 @@ def stored(dtype: Any) -> np.dtype:
 
 
 def is_extended(dtype: Any) -> bool:
-    """Whether ``dtype`` is an extended type, as that of random keys is.
+    """Whether ``dtype`` is an extended type, such as that of random keys.
 
     >>> is_extended(np.dtype(np.float32))
     False
@@ -147,7 +147,7 @@ def is_extended(dtype: Any) -> bool:
 
 
 def as_dtype(x: Any) -> DType:
-    """``x`` as a dtype; ``x`` is what users may write where a dtype is expected."""
+    """``x`` as a dtype; ``x`` is any form that users may write for a dtype."""
     if isinstance(x, ExtendedDType):
         return x
     try:
@@ -164,7 +164,7 @@ _BITS = {dtype: (int(name.lstrip("uintfloa").partition("_")[0])
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """The number of bits of one element, as far as its values go.
+    """The number of significant bits of one element.
 
     >>> itemsize_bits("int4"), itemsize_bits("float32")
     (4, 32)
@@ -209,7 +209,7 @@ def stored_numbers(x: Any, dtype: Any) -> np.ndarray:
     try:
         if type(x) in (int, float, bool) and -_MODEST <= x <= _MODEST or (
                 getattr(x, "dtype", None) == dtype):
-            return np.array(x, stored(dtype))  # quicker, and most numbers are
+            return np.array(x, stored(dtype))  # faster, and the usual case
         with np.errstate(over="raise"):
             return np.array(x, stored(dtype))
     except FloatingPointError:

@@ -85,7 +85,7 @@ def elu(x, alpha=1.0):
     Array([-0.63212055,  2.        ], dtype=float32)
     """
     x = as_operand("elu", x)
-    # What is not taken must not overflow, or its derivative spoils that of what is.
+    # The branch not taken must not overflow, or its derivative spoils the other one.
     positive, below = x > 0, jnp.where(x > 0, 0.0, x)
     return jnp.where(positive, x, alpha * jnp.expm1(below))
 
@@ -110,7 +110,7 @@ def selu(x):
     return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
 
 
-# -- smooth ones -----------------------------------------------------------------------------------
+# -- smooth functions ------------------------------------------------------------------------------
 
 
 def sigmoid(x):
@@ -249,12 +249,12 @@ def _log1mexp_jvp(primals, tangents):
     return log1mexp(x), dx / jnp.expm1(x)
 
 
-# -- piecewise linear ones -------------------------------------------------------------------------
+# -- piecewise linear functions --------------------------------------------------------------------
 
 
 @library_jit
 def hard_tanh(x):
-    """``x`` moved into the interval from -1 to 1.
+    """``x`` clamped to the interval from -1 to 1.
 
     >>> tanx.nn.hard_tanh(jnp.array([-3.0, 0.5, 3.0]))
     Array([-1. ,  0.5,  1. ], dtype=float32)

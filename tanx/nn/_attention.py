@@ -1,9 +1,9 @@
-"""Attention: weighted means of values, the weights a softmax of products of queries and keys.
+"""Attention: means of values, weighted by a softmax of products of queries and keys.
 
-Short sequences go through the matrix of scores. For long ones that matrix is never stored: keys and
-values come in blocks, the softmax is kept up to date from block to block (Milakov and Gimelshein
-2018), and derivatives compute each block once more (Dao et al. 2022). Memory is then linear in the
-number of tokens.
+Short sequences use the matrix of scores. For long ones that matrix is never stored: keys and values
+are processed in blocks, the softmax is updated from block to block (Milakov and Gimelshein 2018),
+and derivatives recompute each block (Dao et al. 2022). Memory is then linear in the number of
+tokens.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ..numpy._promotion import typeof
 __all__ = ["dot_product_attention"]
 
 LONG = 1 << 20
-"""Scores of one head above which they are computed in blocks."""
+"""Above this many scores per head, they are computed in blocks."""
 
 BLOCK = 256
-"""Queries, and keys, of one block."""
+"""The number of queries, and of keys, of one block."""
 
-_MASKED = -0.7 * float(np.finfo(np.float32).max)  # what is added to it does not overflow
+_MASKED = -0.7 * float(np.finfo(np.float32).max)  # adding a score does not overflow
 
 
 class _Masks(NamedTuple):
-    """The arguments that decide which keys a query sees; arrays or None."""
+    """The arguments that determine which keys a query sees; arrays or None."""
 
     mask: Any = None  # B or 1, heads of keys or 1, queries a key head or 1, T or 1, S or 1
     query_lengths: Any = None
@@ -53,10 +53,10 @@ def dot_product_attention(
         is_causal: bool = False, query_seq_lengths=None, key_value_seq_lengths=None,
         local_window_size: int | tuple[int, int] | None = None,
         implementation: str | None = None, return_residual: bool = False):
-    """Attention of queries to keys, and the means of values that follow from it.
+    """Attention of queries to keys: the weighted means of values.
 
-    With B batches, T queries, S keys, N heads of queries, K heads of keys (which divides N: each is
-    shared by N / K heads of queries) and vectors of H numbers. B may be left out everywhere.
+    There are B batches, T queries, S keys, N heads of queries, K heads of keys (K divides N: each
+    is shared by N / K heads of queries) and vectors of H numbers. B may be omitted everywhere.
 
     Args:
       query: ``[B, T, N, H]``.
@@ -65,12 +65,12 @@ def dot_product_attention(
       bias: Added to the scores; broadcasts to ``[B, N, T, S]``.
       mask: Which keys a query sees, booleans; broadcasts to ``[B, N, T, S]``.
       scale: Factor of the scores; by default ``1 / sqrt(H)``.
-      is_causal: Whether a query sees only keys that are not behind it.
-      query_seq_lengths: ``int32[B]``, how many queries there really are; others give zeros.
-      key_value_seq_lengths: ``int32[B]``, how many keys there really are.
-      local_window_size: How many keys before a query and behind it are seen; one number for both.
-      implementation: None or ``"xla"``; there is one way to compute it.
-      return_residual: Whether to give the logarithms of the softmax's denominators as well.
+      is_causal: Whether a query sees only keys up to its own position.
+      query_seq_lengths: ``int32[B]``, the number of valid queries; the others give zeros.
+      key_value_seq_lengths: ``int32[B]``, the number of valid keys.
+      local_window_size: The number of visible keys before and after a query; one number for both.
+      implementation: None or ``"xla"``; there is one implementation.
+      return_residual: Whether to return the logarithms of the softmax's denominators as well.
 
     Returns:
       ``[B, T, N, H]``, of the dtype of the queries; with ``return_residual`` a pair with an array
@@ -124,7 +124,7 @@ def _check(query, key, value, mask, *lengths) -> None:
         raise ValueError(explain("tanx.nn.dot_product_attention", "the heads of keys must divide "
                                  "those of queries.", *facts))
     if mask is not None and mask.dtype != np.bool_:
-        raise ValueError(explain("tanx.nn.dot_product_attention", "a mask is of booleans.",
+        raise ValueError(explain("tanx.nn.dot_product_attention", "a mask must hold booleans.",
                                  f"mask: {typeof(mask)}"))
     for given in lengths:
         if given is not None and jnp.shape(given) != query.shape[:1]:
@@ -134,7 +134,7 @@ def _check(query, key, value, mask, *lengths) -> None:
 
 
 def _by_group(x, heads: int, groups: int):
-    """``[B, N, T, S]`` with the heads of queries by the heads of keys that they share."""
+    """``[B, N, T, S]`` with the heads of queries grouped by the heads of keys that they share."""
     if x is None:
         return None
     x = x.reshape((1,) * (4 - x.ndim) + x.shape)
@@ -182,7 +182,7 @@ def _seen(options: _Options, rows, keys, masks: _Masks):
 
 
 def _whole(options: _Options, query, key, value, bias, masks: _Masks):
-    """Attention by way of the matrix of scores."""
+    """Attention by the whole matrix of scores."""
     scores = _scores(options, query, key, (0, 0), masks, bias)
     largest = lax.stop_gradient(jnp.max(scores, -1, keepdims=True))
     powers = jnp.exp(scores - largest)
@@ -197,25 +197,25 @@ def _whole(options: _Options, query, key, value, bias, masks: _Masks):
 
 
 def _padded(x, axis: int):
-    """An array with zeros behind it, so that blocks of keys are whole."""
+    """An array padded with zeros, so that blocks of keys are complete."""
     missing = -x.shape[axis] % BLOCK
     return x if not missing else jnp.pad(
         x, [(0, missing if d == axis else 0) for d in range(x.ndim)])
 
 
 class _Blocks:
-    """Queries, keys and values, of which a block is taken at a time."""
+    """Queries, keys and values, processed in blocks."""
 
     def __init__(self, options: _Options, query, key, value, masks: _Masks):
         size = key.shape[1]
         self.options, self.mask = options, masks.mask
         self.query, self.key, self.value = (_padded(x, 1) for x in (query, key, value))
         self.rows, self.columns = self.query.shape[1] // BLOCK, self.key.shape[1] // BLOCK
-        # Where every query sees the first key, blocks of keys behind it can be left out.
+        # If every query sees the first key, later blocks of keys can be skipped.
         self.skips = options.causal and options.window is None and (
             masks.mask is None and masks.key_lengths is None)
         lengths = masks.key_lengths
-        if self.key.shape[1] > size:  # what was added is not seen
+        if self.key.shape[1] > size:  # padding is masked
             whole = jnp.full(key.shape[:1], size)
             lengths = whole if lengths is None else jnp.minimum(jnp.asarray(lengths), whole)
         self.lengths = _Masks(None, masks.query_lengths, lengths)
@@ -224,7 +224,7 @@ class _Blocks:
                 self.mask = _padded(self.mask, axis) if self.mask.shape[axis] > 1 else self.mask
 
     def last(self, row):
-        """The number behind that of the last block of keys that a block of queries sees."""
+        """One past the last block of keys that a block of queries sees."""
         return jnp.minimum(row + 1, self.columns) if self.skips else self.columns
 
     def scores(self, query, row, column):
@@ -251,7 +251,7 @@ def _joined(blocks, size: int):
 
 @partial(custom_vjp, nondiff_argnums=(0,))
 def _blocked(options: _Options, query, key, value, masks: _Masks):
-    """Attention block by block: of all keys so far, the greatest score, the sum and the mean."""
+    """Attention by blocks: keeps the greatest score, the sum and the mean of the keys so far."""
     blocks = _Blocks(options, query, key, value, masks)
     batch, count, heads, groups, size = query.shape
     wide = np.float64 if query.dtype == np.float64 else np.float32
@@ -287,12 +287,12 @@ def _blocked_forward(options, query, key, value, masks):
 
 
 def _blocked_backward(options, kept, cotangents):
-    """Each block's weights once more, from the residual."""
+    """The derivative; each block's weights are recomputed from the residual."""
     query, key, value, masks, out, residual = kept
     dout, dresidual = cotangents
     blocks = _Blocks(options, query, key, value, masks)
     wide = residual.dtype
-    # What all weights of a query have in common.
+    # The term that all weights of a query share.
     common = jnp.sum(dout.astype(wide) * out.astype(wide), -1) - dresidual
     dout, common, residual = (_padded(x, 1) for x in (dout, common, residual))
 
@@ -328,7 +328,7 @@ def _blocked_backward(options, kept, cotangents):
 
 
 def _added(x, more, number):
-    """An array with something added to one of its blocks."""
+    """An array with ``more`` added to one of its blocks."""
     return lax.dynamic_update_slice_in_dim(x, _block(x, number) + more, number * BLOCK, 1)
 
 

@@ -19,7 +19,7 @@ __all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "stan
 
 
 def _largest(x, axis, where):
-    """The greatest element of each row, for scaling; derivatives pass it by."""
+    """The greatest element of each row, for scaling; it has no derivative."""
     return lax.stop_gradient(jnp.max(x, axis, where=where, initial=-np.inf, keepdims=True))
 
 
@@ -54,7 +54,7 @@ _ruled_softmax = custom_jvp(_softmax, nondiff_argnums=(2,))
 
 @_ruled_softmax.defjvp
 def _softmax_jvp(axis, primals, tangents):
-    """Of the weights ``y``: ``y (t - Σ y t)``, with no division."""
+    """From the weights ``y``: ``y (t - Σ y t)``, without division."""
     (x, where), (t, _) = primals, tangents
     y = _ruled_softmax(x, where, axis)
     return y, y * (t - jnp.sum(y * t, axis, where=where, keepdims=True))
@@ -88,8 +88,8 @@ def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = 
       axis: One dimension, several, or None for all.
       b: Factors, which broadcast with ``a``; by default 1.
       keepdims: Whether the dimensions stay, with size 1.
-      return_sign: Whether to give the logarithm of the absolute value of the sum, and its sign;
-        else a negative sum has the logarithm NaN.
+      return_sign: Whether to return the logarithm of the absolute value of the sum, and its sign;
+        otherwise the logarithm of a negative sum is NaN.
       where: Which elements count.
 
     >>> tanx.nn.logsumexp(jnp.array([1000.0, 1000.0]))
@@ -164,8 +164,8 @@ def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None, 
       mean, variance: To use instead of those of the rows.
       epsilon: Added to the variance, which may be 0.
       where: Which elements count for mean and variance.
-      algorithm: ``"fast"`` takes the variance as the mean of squares less the square of the mean;
-        ``"stable"`` as the mean of squared differences, which loses less when means are large.
+      algorithm: ``"fast"`` computes the variance as the mean of squares minus the square of the
+        mean; ``"stable"`` as the mean of squared differences, more accurate for large means.
 
     >>> tanx.nn.standardize(jnp.array([1.0, 2.0, 3.0]))
     Array([-1.2247359,  0.       ,  1.2247359], dtype=float32)
@@ -186,7 +186,7 @@ def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None, 
 
 
 def one_hot(x, num_classes: int, *, dtype=None, axis: int = -1, out_sharding=None):
-    """Numbers of classes as vectors of zeros with a one at that place.
+    """Class numbers as vectors of zeros with a one at that place.
 
     Args:
       x: Numbers of classes; those out of range give zeros.

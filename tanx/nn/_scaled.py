@@ -1,4 +1,4 @@
-"""Products of narrow numbers in blocks that have a scale each (the microscaling formats)."""
+"""Products of narrow numbers in blocks with a scale each (the microscaling formats)."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def scaled_dot_general(lhs, rhs, dimension_numbers, preferred_element_type=np.fl
       preferred_element_type: The dtype of the result.
       configs: Three configurations, of ``lhs``, of ``rhs`` and of cotangents; by default
         ``"mxfp8"`` for all.
-      implementation: None; there is one way to compute it.
+      implementation: None; there is one implementation.
 
     >>> a = jnp.ones((2, 64))
     >>> tanx.nn.scaled_dot_general(a, a, (((1,), (1,)), ((), ())))[0]
@@ -144,7 +144,7 @@ def _product(configs, dtype, a, b):
 
 def _quantized_product(a, b, a_config, b_config):
     if a.shape[2] % a_config.block_size or b.shape[2] % b_config.block_size:
-        # A part of a block would need a scale of its own: such sizes stay as they are.
+        # A partial block would need a separate scale: such sizes are not quantised.
         return lax.dot_general(a.astype(_FLOAT32), b.astype(_FLOAT32), (((2,), (2,)), ((0,), (0,))))
     quantized = [_quantized(x, c) for x, c in ((a, a_config), (b, b_config))]
     wide = [_scaled_up(x, s) * (1.0 if c.global_scale is None else c.global_scale)

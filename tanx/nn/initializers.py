@@ -1,8 +1,8 @@
-"""tanx.nn.initializers: makers of functions that fill new parameters.
+"""tanx.nn.initializers: initial values of parameters.
 
-Each gives a function ``init(key, shape, dtype=..., out_sharding=None)``; :func:`zeros` and
-:func:`ones` are such functions themselves. *Fans* are how many inputs and outputs a unit has: the
-sizes of ``in_axis`` and ``out_axis``, times those of all other dimensions but ``batch_axis``.
+Each returns a function ``init(key, shape, dtype=..., out_sharding=None)``; :func:`zeros` and
+:func:`ones` are such functions themselves. *Fans* are the numbers of inputs and outputs of a unit:
+the sizes of ``in_axis`` and ``out_axis``, times those of all other dimensions but ``batch_axis``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Initializer", "constant", "delta_orthogonal", "glorot_normal", "glor
            "lecun_uniform", "normal", "ones", "orthogonal", "truncated_normal", "uniform",
            "variance_scaling", "xavier_normal", "xavier_uniform", "zeros"]
 
-# The standard deviation of normal numbers of which only those between -2 and 2 are taken.
+# The standard deviation of normal numbers truncated to the interval from -2 to 2.
 _TRUNCATED = 0.87962566103423978
 
 
@@ -60,7 +60,7 @@ def ones(key, shape, dtype=None, out_sharding=None):
 
 
 def constant(value, dtype=None) -> Initializer:
-    """For parameters that all have one value, or that of an array which broadcasts to them.
+    """For parameters of one value, or of an array that broadcasts to them.
 
     >>> tanx.nn.initializers.constant(3.0)(None, (2,))
     Array([3., 3.], dtype=float32)
@@ -103,9 +103,9 @@ def normal(stddev=1e-2, dtype=None) -> Initializer:
 
 
 def truncated_normal(stddev=1e-2, dtype=None, lower=-2.0, upper=2.0) -> Initializer:
-    """For normal numbers of which those outside of ``lower`` to ``upper`` are not taken.
+    """For normal numbers truncated to the interval from ``lower`` to ``upper``.
 
-    The bounds are in units of ``stddev``, which is that of the numbers before.
+    The bounds are in units of ``stddev``, the standard deviation before truncation.
 
     >>> tanx.nn.initializers.truncated_normal(1.0)(tanx.random.key(0), (2,))
     Array([1.455959 , 1.7147485], dtype=float32)
@@ -129,7 +129,7 @@ def _fans(shape, in_axis, out_axis, batch_axis) -> tuple[float, float]:
         raise ValueError(explain(
             "tanx.nn.initializers.variance_scaling", "needs at least an axis of inputs and one of "
             "outputs.", f"shape: {tuple(shape)}",
-            hint="in_axis=() or out_axis=() says that there is none."))
+            hint="in_axis=() or out_axis=() means that there is none."))
 
     def size(axes) -> int:
         name = "tanx.nn.initializers.variance_scaling"
@@ -199,13 +199,13 @@ def _spread(distribution: str, key, shape, dtype, variance, out_sharding):
 
 
 def _complex_uniform(key, shape, dtype, out_sharding):
-    """Numbers of the unit disc, all equally likely."""
+    """Uniformly distributed numbers of the unit disc."""
     squared, angle = _two_uniform(key, shape, dtype, out_sharding)
     return jnp.sqrt(squared).astype(dtype) * _on_circle(angle, dtype)
 
 
 def _complex_truncated(key, upper, shape, dtype, out_sharding):
-    """Complex normal numbers of which those with a larger modulus are not taken."""
+    """Complex normal numbers, truncated to a modulus of at most ``upper``."""
     share, angle = _two_uniform(key, shape, dtype, out_sharding)
     inside = (1 - jnp.exp(jnp.asarray(-(upper ** 2), dtype))) * share.astype(dtype)
     return jnp.sqrt(-jnp.log(1 - inside)) * _on_circle(angle, dtype)
@@ -295,7 +295,7 @@ def orthogonal(scale=1.0, column_axis: int = -1, dtype=None) -> Initializer:
       column_axis: The dimension of columns; all others together are the rows.
       dtype: The default dtype of the result.
 
-    Where there are more columns than rows, rows are orthonormal, else columns are.
+    If there are more columns than rows, rows are orthonormal, else columns are.
 
     >>> q = tanx.nn.initializers.orthogonal()(tanx.random.key(0), (3, 2))
     >>> bool(jnp.allclose(q.T @ q, jnp.eye(2), atol=1e-5))
@@ -325,8 +325,8 @@ def delta_orthogonal(scale=1.0, column_axis: int = -1, dtype=None) -> Initialize
       column_axis: The dimension of columns of the matrix.
       dtype: The default dtype of the result.
 
-    Kernels have one to three dimensions of space, then inputs and outputs, of which there are not
-    fewer (Xiao et al. 2018).
+    Kernels have one to three dimensions of space, then inputs and at least as many outputs (Xiao et
+    al. 2018).
 
     >>> tanx.nn.initializers.delta_orthogonal()(tanx.random.key(0), (3, 2, 2)).shape
     (3, 2, 2)
@@ -337,8 +337,8 @@ def delta_orthogonal(scale=1.0, column_axis: int = -1, dtype=None) -> Initialize
         dtype, shape = _dtype(dtype), canonical_shape(shape, "tanx.nn.initializers")
         if len(shape) not in (3, 4, 5) or shape[-1] < shape[-2]:
             raise ValueError(explain(
-                "tanx.nn.initializers.delta_orthogonal", "makes kernels of 3 to 5 dimensions with "
-                "no fewer outputs than inputs.", f"shape: {shape}"))
+                "tanx.nn.initializers.delta_orthogonal", "needs 3 to 5 dimensions, with at least "
+                "as many outputs as inputs.", f"shape: {shape}"))
         matrix = orthogonal(scale, column_axis, dtype)(key, shape[-2:])
         middle = tuple((n - 1) // 2 for n in shape[:-2])
         kernel = jnp.zeros(shape, dtype).at[middle].set(matrix)

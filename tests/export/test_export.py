@@ -332,7 +332,7 @@ def test_nodes_of_users():
     export.register_pytree_node_serialization(
         Unknown, serialized_name="tests.Unknown", serialize_auxdata=lambda aux: b"",
         deserialize_auxdata=lambda data: None, from_children=lambda aux, children: Unknown())
-    with pytest.raises(TypeError, match="not taken apart"):
+    with pytest.raises(TypeError, match="not flattened"):
         tree_util.tree_leaves(Unknown())
 
 
@@ -350,7 +350,7 @@ def test_registrations_are_checked():
             (export.register_namedtuple_serialization, dict, "x", "named tuples only")):
         with pytest.raises(ValueError, match=problem):
             register(kind, serialized_name=name)
-    with pytest.raises(ValueError, match="not one of pytrees"):
+    with pytest.raises(ValueError, match="not a pytree"):
         export.register_pytree_node_serialization(
             Plain, serialized_name="x", serialize_auxdata=lambda aux: b"",
             deserialize_auxdata=lambda data: None)

@@ -86,16 +86,16 @@ def test_profiles_from_text():
 @pytest.mark.parametrize("text", ["planes { x", "planes { name: 3 }", "planes {", "planes: 3",
                                   "planes { id: }", "planes { id: 'x' }", "!", "planes { id"])
 def test_texts_that_are_no_profile(text):
-    with pytest.raises(RuntimeError, match="the text is no profile"):
+    with pytest.raises(RuntimeError, match="the text is not a profile"):
         ProfileData.from_text_proto(text)
 
 
 def test_what_is_no_profile(tmp_path):
     with pytest.raises(JaxRuntimeError, match="the file cannot be read"):
         ProfileData.from_file(tmp_path / "none")
-    with pytest.raises(RuntimeError, match="the bytes are no profile"):
+    with pytest.raises(RuntimeError, match="the bytes are not a profile"):
         ProfileData.from_serialized_xspace(b"\xff\xff")
-    with pytest.raises(TypeError, match="made from the bytes of a profile"):
+    with pytest.raises(TypeError, match="needs the bytes of a profile"):
         ProfileData("text")
     with pytest.raises(NotImplementedError):
         ProfileData.from_raw_cpp_ptr(None)

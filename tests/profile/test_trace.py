@@ -296,5 +296,5 @@ def test_other_processes():
     with profiler.ProfileSession():  # the other process has ended
         X + X
     assert not subprocesses._ports
-    with pytest.raises(JaxRuntimeError, match="no server answers"):
+    with pytest.raises(JaxRuntimeError, match="the server does not respond"):
         profiler.register_subprocess(123, other.server_address[1])

@@ -1,4 +1,4 @@
-"""Writing operations: values, the blocks that they are made in, and functions of a module."""
+"""Writing operations: values, blocks of operations, and functions of a module."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Type(NamedTuple):
 
 
 def type_of(aval) -> Type:
-    """The type of values that a jaxpr says are of some type.
+    """The StableHLO type for a type of a jaxpr.
 
     Tokens order effects. There are no effects here, so tokens are arrays without elements.
     """
@@ -66,7 +66,7 @@ class Value(NamedTuple):
 
 
 class _Names:
-    """Names of values in one function, none of which is used twice."""
+    """Unique names of values in one function."""
 
     def __init__(self):
         self.results, self.arguments = count(), count()
@@ -82,7 +82,7 @@ class _Names:
 
 
 class Block:
-    """A list of operations, which see their values and those of the surrounding blocks.
+    """A list of operations, which can use their values and those of the surrounding blocks.
 
     Its methods append operations and return their results. Operations of StableHLO that differ only
     in their names share :meth:`same` (results of the operands' type) and :meth:`apply`.
@@ -99,7 +99,7 @@ class Block:
     # -- arguments, regions ------------------------------------------------------------------------
 
     def argument(self, type: Type, stem: str = "") -> Value:
-        """A new argument of the function, or of the region that this block is."""
+        """A new argument of the function or region of this block."""
         name = self.names.numbered(stem) if stem else f"%arg{next(self.names.arguments)}"
         return Value(name, type)
 
@@ -163,7 +163,7 @@ class Block:
     # -- constants ---------------------------------------------------------------------------------
 
     def constant(self, values: Any, type: Type | None = None) -> Value:
-        """A constant; ``values`` broadcast to the type. There is one of each in a block."""
+        """A constant; ``values`` broadcast to the type. Equal constants of a block are shared."""
         array = np.asarray(values)
         if type is not None:
             array = np.broadcast_to(array.astype(type.dtype), type.shape)
@@ -185,7 +185,7 @@ class Block:
     # -- shapes ------------------------------------------------------------------------------------
 
     def broadcast(self, x: Value, shape: Iterable[int], dimensions: Iterable[int] = ()) -> Value:
-        """An array repeated; ``dimensions`` are the places of its own ones in the result."""
+        """A broadcast array; ``dimensions`` are the places of its dimensions in the result."""
         type = Type(tuple(shape), x.dtype)
         if type == x.type:
             return x
@@ -216,7 +216,7 @@ class Block:
         return self.write(f"stablehlo.slice {x} [{ranges}] : ({x.type}) -> {type}", type)[0]
 
     def concatenate(self, parts: Sequence[Value], dimension: int) -> Value:
-        """Arrays one after the other along a dimension."""
+        """Arrays joined along a dimension."""
         if len(parts) == 1:
             return parts[0]
         shape = list(parts[0].shape)

@@ -18,7 +18,7 @@ _BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 
 
 def _precisions(precision) -> list[str]:
-    """The precisions of both operands; an algorithm is the other compiler's choice."""
+    """The precisions of both operands; the other compiler chooses the algorithm."""
     if isinstance(precision, tuple):
         return [getattr(p, "name", "DEFAULT") for p in precision]
     return ["DEFAULT"] * 2
@@ -74,6 +74,6 @@ def _convolution(block: Block, out: Type, x: Value, w: Value, *, window_strides,
 
 
 def _labels(spec, names: str) -> str:
-    """What each dimension is: batch, features, or a number in space."""
+    """The label of each dimension: batch, features, or a number of space."""
     labels = [*names, *(str(n) for n in range(len(spec) - 2))]
     return f"[{', '.join(labels[list(spec).index(d)] for d in range(len(spec)))}]"

@@ -48,7 +48,7 @@ def while_loop(block: Block, start: Sequence[Value],
 
 
 def _for_loop(block: Block, loop: ForLoop, operands: Sequence[Value]) -> list[Value]:
-    """A loop that counts: each step takes a row of some arrays and writes one of others."""
+    """A counted loop: each step reads a row of some arrays and writes a row of others."""
     constants, carries, arrays = loop.split(operands)
     rows = loop.body.out_avals[loop.carries:]
     if not loop.length:
@@ -137,7 +137,7 @@ def _composite(block: Block, outs: list[Type], *operands: Value, call_jaxpr, nam
 
 @rule("jit")
 def _jit(block: Block, outs: list[Type], *operands: Value, jaxpr, name: str = "", **params):
-    """A call of a function of the module; functions that do the same are written once."""
+    """A call of a function of the module; equal functions are written once."""
     function = block.module.function(jaxpr, name or "f")
     call = "call" if block.outer is None else "func.call"
     types = ", ".join(str(x.type) for x in operands)

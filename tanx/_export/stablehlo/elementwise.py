@@ -1,8 +1,8 @@
 """Primitives element by element: the expressions of ``lower`` rules as operations on arrays.
 
-An expression says how one element of the result is computed; here it is evaluated for all elements
-at once. An index is an array that counts, a load at the indices of the result is the operand
-itself, any other load a gather, and a loop over elements runs until the last of them has ended.
+An expression describes one element of the result; here it is evaluated for all elements at once. An
+index is an iota, a load at the indices of the result is the operand itself, any other load is a
+gather, and a loop runs until it has ended for all elements.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def by_elements(block: Block, lower: Callable, outs: Sequence[Type], operands: S
 
 def by_stores(block: Block, lower: Callable, outs: Sequence[Type], operands: Sequence[Value],
               params: Mapping[str, Any]) -> list[Value] | None:
-    """As :func:`by_elements`, of statements that store every element once; None if others do."""
+    """As :func:`by_elements`, for statements that store each element once; None for others."""
     into = [Buffer(f"out{n}", out.shape, out.dtype, "output") for n, out in enumerate(outs)]
     arrays = [Buffer(x.name, x.shape, x.dtype) for x in operands]
     made: dict[Buffer, Value] = {}
@@ -57,7 +57,7 @@ def by_stores(block: Block, lower: Callable, outs: Sequence[Type], operands: Seq
 class _Elements:
     """Expressions being written, and the arrays of the ones written so far.
 
-    All arrays have the shape of the result. Those of a loop's body know those around it.
+    All arrays have the shape of the result. The body of a loop also uses the arrays around it.
     """
 
     def __init__(self, block: Block, shape: tuple[int, ...], operands: Mapping[str, Value],

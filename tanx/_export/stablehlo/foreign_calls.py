@@ -1,6 +1,6 @@
-"""Calls of functions by names: the program that runs the text has to know these.
+"""Calls of functions by name, which the program that runs the text must provide.
 
-``ffi_call`` names its target as JAX's programs do, so a text runs wherever the same target is
+``ffi_call`` names its target like JAX's programs do, so a text runs wherever the same target is
 registered. :func:`custom_call` is the operation itself, which calls of LAPACK use as well.
 """
 
@@ -24,7 +24,7 @@ _TYPED = 4
 
 
 def layout_text(order: Sequence[int]) -> str:
-    """The order of dimensions in memory, from the one that changes fastest on."""
+    """The order of dimensions in memory, the fastest first."""
     return f"dense<{list(order)}> : tensor<{len(order)}xindex>" if order else (
         "dense<> : tensor<0xindex>")
 
@@ -32,7 +32,7 @@ def layout_text(order: Sequence[int]) -> str:
 def custom_call(block: Block, name: str, operands: Sequence[Value], outs: Sequence[Type],
                 layouts: tuple[Sequence[str], Sequence[str]], aliases: Sequence[tuple[int, int]],
                 attributes: Sequence[str]) -> list[Value]:
-    """Call a function; ``aliases`` are pairs of a result and the operand whose memory it takes."""
+    """Call a function; ``aliases`` are pairs of a result and the operand whose memory it reuses."""
     shared = ", ".join(
         "#stablehlo.output_operand_alias<output_tuple_indices = "
         f"[{result if len(outs) > 1 else ''}], operand_index = {operand}, "
@@ -50,7 +50,7 @@ def custom_call(block: Block, name: str, operands: Sequence[Value], outs: Sequen
 def _ffi_call(block: Block, outs: Sequence[Type], *operands: Value, target_name,
               custom_call_api_version, attributes, has_side_effect, input_layouts, output_layouts,
               input_output_aliases, **params):
-    """Operands and results of the primitive are stored by rows: layouts give their shapes."""
+    """A foreign call; operands and results are in row-major order."""
     given = [_transposed(block, x, np.argsort(layout[::-1]).tolist())
              for x, layout in zip(operands, input_layouts)]
     types = [Type(tuple(t.shape[d] for d in np.argsort(layout[::-1])), t.dtype)

@@ -14,7 +14,7 @@ from .text import listed
 __all__: list[str] = []
 
 _MOST = 3
-"""Dimensions that one operation of StableHLO transforms at most."""
+"""The most dimensions that one operation of StableHLO transforms."""
 
 
 @rule("fft")

@@ -20,10 +20,10 @@ _DOUBLE = np.dtype(np.float64)
 _EPS = float(np.finfo(_DOUBLE).eps)
 _TINY = 1e-300
 _STEPS = 20_000
-"""Steps after which a series is given up, which happens to no number but NaN."""
+"""Limit of steps of a series, which only NaN reaches."""
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-"""Those of even order, from the second on."""
+"""Bernoulli numbers of even order, from the second on."""
 
 
 def _fn(name: str) -> Callable[..., Expr]:
@@ -39,7 +39,7 @@ def _const(value: float) -> Expr:
 
 
 def _in_double(function: Callable[..., Expr]) -> Callable[..., Expr]:
-    """A function of float64 as one of any float."""
+    """A function of float64 extended to any float."""
     def converted(*args: Expr, **_) -> Expr:
         return convert(function(*(convert(x, _DOUBLE) for x in args)), args[0].dtype)
     return converted
@@ -63,7 +63,7 @@ _LANCZOS = (
 
 
 def _zeta_less_one(k: int) -> float:
-    """The sum of n^-k from n = 2 on: the first terms, and what is left by Euler and Maclaurin."""
+    """The sum of n^-k from n = 2 on: the first terms, and the rest by Euler and Maclaurin."""
     far = 200
     rest = far / (k - 1) + 1 / 2 + k / (12 * far) - k * (k + 1) * (k + 2) / (720 * far ** 3)
     return sum(n ** -k for n in range(2, far)) + rest * far ** -k
@@ -89,7 +89,7 @@ def _log_gamma_right(x: Expr) -> Expr:
 
 
 def _sine_of_pi(x: Expr) -> Expr:
-    """sin(πx), exact at whole numbers."""
+    """sin(πx), exact at integers."""
     whole = op("round_even", x)
     odd = ne(whole - 2 * _floor(whole / 2), _const(0))
     value = _sin((x - whole) * pi)
@@ -105,7 +105,7 @@ def _lgamma(x: Expr) -> Expr:
 
 
 def _digamma(x: Expr) -> Expr:
-    """Far out by Stirling's series, to which a recurrence leads; on the left by reflection."""
+    """By Stirling's series after a recurrence to large arguments; on the left by reflection."""
     left = x < 0.5
     z = select(left, 1 - x, x)
     far, below = while_loop(
@@ -122,7 +122,7 @@ def _digamma(x: Expr) -> Expr:
 
 
 def _zeta(x: Expr, q: Expr) -> Expr:
-    """The first terms, and what is left of the sum by Euler and Maclaurin."""
+    """The first terms, and the rest of the sum by Euler and Maclaurin."""
     first = 10
     total = _const(0)
     for k in range(first):
@@ -188,12 +188,12 @@ def _upper_fraction(a: Expr, x: Expr) -> Expr:
 
 
 def _away(x: Expr) -> Expr:
-    """A number that is safe to divide by."""
+    """A number with zero replaced by a tiny one, to divide by."""
     return select(_abs(x) < _TINY, _TINY, x)
 
 
 def _parts(a: Expr, x: Expr) -> tuple[Expr, Expr]:
-    """The lower and the upper function for a > 0 and x >= 0, each from the one that is small."""
+    """The lower and the upper function for a > 0 and x >= 0; the smaller one is computed."""
     left = x < a + 1
     power = _exp(a * _log(x) - x - _lgamma(a))
     lower = power * _lower_series(a, select(left, x, 1))
@@ -230,7 +230,7 @@ def _erfc(x: Expr) -> Expr:
 
 
 def _half(size: Expr) -> tuple[Expr, Expr]:
-    """erf and erfc of a positive number; any numbers beyond what is asked for."""
+    """erf and erfc of a positive number; arbitrary for other numbers."""
     inside = (size > 0) & (size < 28)
     x = select(inside, size, 1)
     square = x * x
@@ -242,7 +242,7 @@ def _half(size: Expr) -> tuple[Expr, Expr]:
 
 
 def _erf_inv(x: Expr) -> Expr:
-    """Winitzki's approximation, and Halley's steps from there, on erfc where erf is close to 1."""
+    """Winitzki's approximation and Halley's steps, on erfc where erf is close to 1."""
     size = _abs(x)
     inside = (size > 0) & (size < 1)
     y = select(inside, size, 0.5)
@@ -283,7 +283,7 @@ def _beta_fraction(a: Expr, b: Expr, x: Expr) -> Expr:
 
 
 def _betainc(a: Expr, b: Expr, x: Expr) -> Expr:
-    """The fraction of the function or of its mirror image, whichever settles sooner."""
+    """The fraction of the function or of its mirror image, whichever converges faster."""
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1)
     a, b, z = (select(inside, v, other) for v, other in ((a, 1), (b, 1), (x, 0.5)))
     mirrored = z > (a + 1) / (a + b + 2)
@@ -300,7 +300,7 @@ def _betainc(a: Expr, b: Expr, x: Expr) -> Expr:
 # -- Bessel functions ------------------------------------------------------------------------------
 
 _SERIES_TO = 30.0
-"""Numbers up to which the power series is summed; its terms are positive, so nothing cancels."""
+"""Up to this number the power series is summed; its terms are positive, so nothing cancels."""
 
 
 def _bessel(order: int) -> Callable[[Expr], Expr]:

@@ -1,4 +1,4 @@
-"""Gathers and scatters: windows of an array at places read from data."""
+"""Gathers and scatters: windows of an array at computed places."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _gather(block: Block, out: Type, x: Value, indices: Value, *, dimension_numb
 
 
 def _numbers(name: str, index_vector_dim: int, **dimensions: Sequence[int]) -> str:
-    """Which dimensions belong together, as an attribute; empty lists are left out."""
+    """Dimension numbers as an attribute; empty lists are omitted."""
     parts = [f"{key} = {listed(value)}" for key, value in dimensions.items() if value]
     return f"#stablehlo.{name}<{', '.join([*parts, f'index_vector_dim = {index_vector_dim}'])}>"
 

@@ -1,6 +1,6 @@
 """The instructions of loop nests as operations of StableHLO, on arrays of one shape.
 
-``special.py`` replaces the instructions that StableHLO lacks before they come here.
+``special.py`` replaces instructions that StableHLO lacks before.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _power(block: Block, out: Type, x: Value, y: Value) -> Value:
 
 
 def _convert(block: Block, out: Type, x: Value, *, dtype) -> Value:
-    """Complex numbers lose their imaginary part, booleans say what is not zero."""
+    """A conversion; complex numbers lose their imaginary part, booleans are x != 0."""
     if x.dtype == dtype:
         return x
     if dtype == _BOOL:
@@ -88,7 +88,7 @@ def _bitcast(block: Block, out: Type, x: Value, *, dtype) -> Value:
 
 
 def _of_few_bits(operation: str) -> Callable:
-    """Counts of bits; those of an integer of fewer than 8 bits are the low ones of 8."""
+    """Counts of bits; integers of fewer than 8 bits are counted as the low bits of 8."""
     def count(block: Block, out: Type, x: Value) -> Value:
         bits = width(x.dtype)
         if bits >= 8:
@@ -127,7 +127,7 @@ def _total_order(direction: str) -> Callable:
 
 
 def _floor_div(block: Block, out: Type, x: Value, y: Value) -> Value:
-    """The quotient towards zero, less one where that was not downwards."""
+    """The quotient towards zero, minus one if that rounded up."""
     quotient = block.same("divide", x, y)
     if kind_of(x.dtype) == "u":
         return quotient
@@ -144,14 +144,14 @@ def _floor_mod(block: Block, out: Type, x: Value, y: Value) -> Value:
 
 
 def _is_below(block: Block, left: Value, y: Value) -> Value:
-    """Whether a remainder is on the other side of zero than the divisor."""
+    """Whether a remainder has the opposite sign of the divisor."""
     zero = block.constant(0, left.type)
     signs = block.compare("NE", block.compare("LT", left, zero), block.compare("LT", y, zero))
     return block.same("and", block.compare("NE", left, zero), signs)
 
 
 def _mulhi(block: Block, out: Type, x: Value, y: Value) -> Value:
-    """The upper half of a product: in twice the width where there is such a dtype."""
+    """The upper half of a product, in twice the width if there is such a dtype."""
     bits, kind = width(x.dtype), kind_of(x.dtype)
     shift = "shift_right_arithmetic" if kind == "i" else "shift_right_logical"
     if bits < 64:

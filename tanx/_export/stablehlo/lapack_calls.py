@@ -1,7 +1,7 @@
-"""Matrices: StableHLO's own factorisations, and LAPACK's by the names that XLA knows on CPUs.
+"""Matrices: StableHLO's own factorisations, and LAPACK's by XLA's names on CPUs.
 
 A call of LAPACK names a function that the other compiler must have: jaxlib has those used here.
-Its operands and results are stored by columns, which their layouts say.
+Its operands and results are in column-major order, which their layouts state.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _prefix(dtype: np.dtype) -> str:
 
 
 def _layout(x: Type, batch: int) -> str:
-    """The order of dimensions in memory, from the one that changes fastest on: by columns."""
+    """The order of dimensions in memory, the fastest first: column-major."""
     inner = range(batch, x.ndim)
     order = [*inner, *reversed(range(batch))]
     return layout_text(order)
@@ -49,7 +49,7 @@ def _layout(x: Type, batch: int) -> str:
 
 def _lapack(block: Block, routine: str, operands: Sequence[Value], outs: Sequence[Type],
             batch: int, aliases: Sequence[tuple[int, int]] = (), **options: str) -> list[Value]:
-    """A call; ``aliases`` are pairs of a result and the operand whose memory it takes."""
+    """A call; ``aliases`` are pairs of a result and the operand whose memory it reuses."""
     name = f"lapack_{_prefix(operands[0].dtype)}{routine}_ffi"
     config = ", ".join(f"{key} = {value}" for key, value in sorted(options.items()))
     layouts = [_layout(x.type, batch) for x in operands], [_layout(t, batch) for t in outs]
@@ -78,7 +78,7 @@ def _is_empty(*types: Type) -> bool:
 
 
 def _nothing(block: Block, outs: Sequence[Type]) -> list[Value]:
-    """Results for matrices without elements: results that have elements are unit matrices."""
+    """Results for matrices without elements; nonempty results are identity matrices."""
     def make():
         return [full(out.shape, 0, out.dtype) if len(out.shape) < 2 or _is_empty(out)
                 else eye_like(full(out.shape, 0, out.dtype)) for out in outs]
@@ -86,7 +86,7 @@ def _nothing(block: Block, outs: Sequence[Type]) -> list[Value]:
 
 
 def _counted(block: Block, out: Type) -> Value:
-    """The order of rows or columns that are not moved."""
+    """The identity permutation of rows or columns."""
     return block.iota(out, out.ndim - 1)
 
 
@@ -95,7 +95,7 @@ def _counted(block: Block, out: Type) -> Value:
 
 @rule("cholesky")
 def _cholesky(block: Block, out: Type, x: Value):
-    """The lower factor; above the diagonal is anything."""
+    """The lower factor; values above the diagonal are arbitrary."""
     if _is_empty(out):
         return block.constant(0, out)
     return block.write(f"stablehlo.cholesky {x}, lower = true : {out}", out)[0]
@@ -136,7 +136,7 @@ def _lu(block: Block, outs: Sequence[Type], x: Value):
 
 @expansion("lu_pivots_to_permutation")
 def _order_of_rows(pivots, *, permutation_size):
-    """Exchanges in turn, each as two choices along the order."""
+    """The permutation from exchanges in turn, each as two selections."""
     order = broadcasted_iota(_INT32, (*pivots.shape[:-1], permutation_size), pivots.ndim - 1)
     places = order
     for i in range(pivots.shape[-1]):
@@ -265,7 +265,7 @@ def _svd(block: Block, outs: Sequence[Type], x: Value, *, full_matrices, compute
 
 
 def _signed_pair(count: int) -> Callable:
-    """Left vectors with the signs they should have, and right ones with the same signs."""
+    """Left vectors with canonical signs, and right ones with the same signs."""
     def finish(left, right):
         signs = _with_signs(left, count)
 
@@ -354,7 +354,7 @@ def _tridiagonal_solve(block: Block, out: Type, dl: Value, d: Value, du: Value, 
 
 @expansion("eigh_tridiagonal")
 def _eigh_tridiagonal(d, e, *, vectors):
-    """By the whole matrix: LAPACK's functions for two diagonals have no names in XLA."""
+    """From the full matrix: XLA has no names for LAPACK's tridiagonal functions."""
     rank, n = d.ndim, d.shape[-1]
     shape = (*d.shape, n)
     row, column = (broadcasted_iota(_INT32, shape, rank - 1 + k) for k in (0, 1))

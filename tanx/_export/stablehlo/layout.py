@@ -57,7 +57,7 @@ def _concatenate(block: Block, out: Type, *parts: Value, dimension):
 
 @rule("iota")
 def _iota(block: Block, out: Type, *, dimension, **_):
-    if out.dtype == bool:  # which XLA does not count in
+    if out.dtype == bool:  # XLA has no iota of booleans
         numbers = block.iota(out.of(np.int32), dimension)
         return block.compare("NE", numbers, block.constant(0, numbers.type))
     return block.iota(out, dimension)
@@ -65,7 +65,7 @@ def _iota(block: Block, out: Type, *, dimension, **_):
 
 @rule("empty", "scratch")
 def _empty(block: Block, out: Type, **_):
-    """Any values will do."""
+    """Arbitrary values."""
     return block.constant(0, out)
 
 
@@ -95,7 +95,7 @@ def _stack(*parts, axis):
 
 @expansion("tile")
 def _tile(x, *, reps):
-    """Each dimension beside one that counts how often it is repeated."""
+    """By a new dimension for repetitions in front of each dimension."""
     shape = [n for pair in zip(reps, x.shape) for n in pair]
     wide = broadcast_in_dim(x, shape, [2 * d + 1 for d in range(x.ndim)])
     return reshape(wide, [n * r for n, r in zip(x.shape, reps)])
@@ -103,7 +103,7 @@ def _tile(x, *, reps):
 
 @rule("rng_uniform")
 def _rng_uniform(block: Block, out: Type, low: Value, high: Value, *, shape):
-    """Numbers of the other compiler's own generator, of which no key is known."""
+    """Numbers of the other compiler's generator, without a key."""
     if low.shape or high.shape:
         raise missing("rng_uniform", "StableHLO draws between two numbers, not between arrays.")
     sizes = block.constant(np.array(shape, np.int64))
@@ -114,7 +114,7 @@ def _rng_uniform(block: Block, out: Type, low: Value, high: Value, *, shape):
 
 
 def as_index(block: Block, x: Value) -> Value:
-    """Integers as int64; what is too large for that stays too large."""
+    """Integers as int64; values too large for that stay too large."""
     if x.dtype == np.uint64:
         x = block.same("minimum", x, block.constant(np.iinfo(np.int64).max, x.type))
     return block.convert(x, np.int64)

@@ -28,10 +28,10 @@ def module_text(closed_jaxpr: ClosedJaxpr, *, name: str = "main", donated: Seque
     Args:
       closed_jaxpr: The function. Constants are written into the module.
       name: The name of the module; the function in it is ``main``, as compilers expect.
-      donated: Numbers of the arguments whose memory results may take.
-      result_info: For each result, where it is in what the Python function returns.
-      keep_unused: Whether arguments stay that nothing reads.
-      debug_info: Whether to say which line of the user's code operations come from.
+      donated: Numbers of the arguments whose memory results may reuse.
+      result_info: For each result, its path in the result of the Python function.
+      keep_unused: Whether to keep unused arguments.
+      debug_info: Whether to add the user's line of each operation.
 
     Keys are arrays of ``ui32`` with a last dimension for their words. References are written as
     their contents.
@@ -84,10 +84,10 @@ class _Module:
         self.written: dict[int, str] = {}  # by the identity of the jaxpr
         self.alike: dict[tuple, str] = {}  # by the text without the name
         self.taken: set[str] = {"main"}
-        self.kept: list[ClosedJaxpr] = []  # so that identities stay taken
+        self.kept: list[ClosedJaxpr] = []  # so that identities stay unique
 
     def function(self, closed: ClosedJaxpr, name: str) -> str:
-        """The name of the function that does what a jaxpr says; written when first needed."""
+        """The name of the function of a jaxpr, which is written when first needed."""
         known = self.written.get(id(closed))
         if known is not None:
             return known
@@ -120,7 +120,7 @@ class _Module:
 
 
 def _outside(aval) -> Type:
-    """The type of an argument or result as callers know it."""
+    """The type of an argument or result for callers."""
     type = type_of(aval)
     if not _is_key(aval):
         return type
@@ -154,7 +154,7 @@ def _from_words(block: Block, words: Value, inside: Type) -> Value:
 
 
 def _to_words(block: Block, x: Value, aval) -> Value:
-    """The words of keys, where values are keys."""
+    """The words of keys; other values unchanged."""
     outside = _outside(aval)
     if x.type == outside:
         return x
@@ -170,7 +170,7 @@ def _to_words(block: Block, x: Value, aval) -> Value:
 
 def _aliases(arguments: Sequence[Type], results: Sequence[Type], donated: Sequence[int],
              ) -> dict[int, str]:
-    """For each donated argument, the result that takes its memory, as an attribute."""
+    """For each donated argument, the result that reuses its memory, as an attribute."""
     free = dict(enumerate(results))
     attributes = {}
     for n in donated:

@@ -117,7 +117,7 @@ def _reduce(block: Block, outs: Sequence[Type], *operands: Value, jaxpr, dimensi
     count = len(operands) // 2
     arrays, starts = list(operands[:count]), list(operands[count:])
     if prod(arrays[0].shape[d] for d in dimensions) == 1:
-        # XLA takes initial values for neutral, and drops them where there is one element.
+        # XLA assumes neutral initial values, and drops them for a single element.
         starts = [block.broadcast(x, outs[0].shape) for x in starts]
         arrays = [block.reshape(x, outs[0].shape) for x in arrays]
         return staged_inline(block, partial(scalars.apply, jaxpr), *starts, *arrays)
@@ -135,7 +135,7 @@ def _argmin(block: Block, out: Type, x: Value, *, axes, index_dtype):
 
 
 def _position(block: Block, out: Type, x: Value, axis: int, better: str, reducer: str) -> Value:
-    """The position of the best element; NaN is best, and of equals the first."""
+    """The position of the best element: NaN is best, and the first of equal ones is taken."""
     inner = block.region(isolated=True)
     kinds = (Type((), x.dtype), Type((), out.dtype))
     a, i, b, j = arguments = [inner.argument(type) for type in kinds * 2]
@@ -148,7 +148,7 @@ def _position(block: Block, out: Type, x: Value, axis: int, better: str, reducer
     first = inner.same("or", first, inner.same("and", tied, inner.compare("LT", i, j)))
     inner.end(inner.select(first, a, b), inner.select(first, i, j))
     places = block.iota(x.type.of(out.dtype), axis)
-    # No position is above the greatest, so that the start loses against every element.
+    # The start has the greatest position, so that every element wins against it.
     starts = [block.constant(identity(reducer, x.dtype), kinds[0]),
               block.constant(np.iinfo(out.dtype).max, kinds[1])]
     return _general(block, [x, places], starts, [axis], [out.of(x.dtype), out],
@@ -197,7 +197,7 @@ def _windows(block: Block, operands: Sequence[Value], starts: Sequence[Value],
 @rule("select_and_scatter_add")
 def _select_and_scatter_add(block: Block, out: Type, source: Value, operand: Value, *, select_prim,
                             **window):
-    if source.dtype != operand.dtype:  # which one operation cannot take
+    if source.dtype != operand.dtype:  # not supported by a single operation
         return staged_inline(block, lambda source, operand: [scatter_by_places(
             source, operand, select_prim, Window.undilated(**window))], source, operand)[0]
     inner = block.region(isolated=True)

@@ -1,4 +1,4 @@
-"""What has no form in StableHLO, and why."""
+"""Primitives that have no form in StableHLO, and the reasons."""
 
 from __future__ import annotations
 

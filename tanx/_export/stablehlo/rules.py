@@ -1,11 +1,11 @@
-"""The table of rules, and the walk over a jaxpr that applies them.
+"""The table of rules, and the traversal of a jaxpr that applies them.
 
-A primitive becomes operations in one of five ways, of which the first that fits is taken:
+A primitive becomes operations in one of five ways; the first that applies is taken:
 
 1. by its ``rule``, which writes operations;
-2. by its ``expansion``, a function of other primitives that does the same;
+2. by its ``expansion``, an equivalent function of other primitives;
 3. as the loop or the branches that ``Primitive.flow`` describes;
-4. as the function that it says it calls (``Primitive.body``), in place of the call;
+4. as the function that it calls (``Primitive.body``), inlined;
 5. element by element: by its ``lower``, which the compiler reads as well (``elementwise.py``).
 
 Anything else, such as calls of Python, is refused.
@@ -49,7 +49,7 @@ REFUSED: dict[str, str] = {}
 
 
 def rule(*names: str) -> Callable:
-    """Enter a rule for some primitives."""
+    """Register a rule for some primitives."""
     def entered(function: Callable) -> Callable:
         RULES.update(dict.fromkeys(names, function))
         return function
@@ -57,7 +57,7 @@ def rule(*names: str) -> Callable:
 
 
 def expansion(*names: str) -> Callable:
-    """Enter an expansion for some primitives."""
+    """Register an expansion for some primitives."""
     def entered(function: Callable) -> Callable:
         EXPANSIONS.update(dict.fromkeys(names, function))
         return function
@@ -65,7 +65,7 @@ def expansion(*names: str) -> Callable:
 
 
 def refuse(reason: str, *names: str) -> None:
-    """Say why some primitives are not translated."""
+    """Register the reason why some primitives are not translated."""
     REFUSED.update(dict.fromkeys(names, reason))
 
 
@@ -76,14 +76,14 @@ def missing(primitive, reason: str) -> NotImplementedError:
         f"reason: {reason}", hint='as_text("jaxpr") and as_text("loops") show every program.'))
 
 
-# -- the walk --------------------------------------------------------------------------------------
+# -- the traversal ---------------------------------------------------------------------------------
 
 
 def constant(block: Block, value: Any, aval) -> Value:
     """The value of a constant of a jaxpr."""
     if aval.dtype == float0:
         return block.constant(np.zeros(aval.shape, bool))
-    array = value._value if isinstance(value, Array) else np.asarray(value)  # of keys, too
+    array = value._value if isinstance(value, Array) else np.asarray(value)  # also for keys
     dtype = stored_dtype(aval.dtype)
     return block.constant(array if array.dtype == dtype else array.astype(dtype))
 
@@ -118,7 +118,7 @@ def _equation(block: Block, eqn: JaxprEqn, operands: list[Value]) -> Sequence[Va
     primitive, params = eqn.primitive, eqn.params
     name, avals = primitive.name, [a.aval for a in eqn.invars]
     outs = [type_of(v.aval) for v in eqn.outvars]
-    is_ours = primitives.get(name) is primitive  # and not a user's of the same name
+    is_ours = primitives.get(name) is primitive  # not a user's primitive of the same name
     if is_ours and name in REFUSED:
         raise missing(name, REFUSED[name])
     if is_ours and name in RULES:
@@ -143,13 +143,13 @@ def _equation(block: Block, eqn: JaxprEqn, operands: list[Value]) -> Sequence[Va
 
 
 def staged_inline(block: Block, function: Callable, *operands: Value) -> list[Value]:
-    """Write the operations of a function in terms of ``tanx.lax`` that gives a list."""
+    """Write the operations of a function that uses ``tanx.lax`` and returns a list."""
     avals = [ShapedArray(x.shape, x.dtype) for x in operands]
     return inlined(block, _staged(function, avals, {}), operands)
 
 
 def _staged(function: Callable, avals: Sequence, params: dict[str, Any]) -> ClosedJaxpr:
-    """A function of arrays of some types as a jaxpr; 64 bits stay 64, whatever is enabled."""
+    """A function of arrays of some types as a jaxpr; 64-bit types stay, even if not enabled."""
     def run(*operands):
         out = function(*operands, **params)
         return list(out) if isinstance(out, list | tuple) else [out]

@@ -1,4 +1,4 @@
-"""Sorting, and the greatest or least few."""
+"""Sorting, and the greatest or least elements."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _sorted(block: Block, operands: Sequence[Value], dimension: int, is_stable: 
 
 
 def _keys(block: Block, a: Value, b: Value) -> list[tuple[Value, Value]]:
-    """What two elements are ordered by: complex numbers by real part, then imaginary part."""
+    """The keys of two elements: complex numbers have their real, then their imaginary part."""
     kind = letter(a.dtype)
     if kind == "c":
         real = a.type.of(np.zeros((), a.dtype).real.dtype)
@@ -49,7 +49,7 @@ def _keys(block: Block, a: Value, b: Value) -> list[tuple[Value, Value]]:
 
 
 def _canonical(block: Block, x: Value) -> Value:
-    """The number that represents all that sort alike: zeros of both signs, and every NaN."""
+    """A canonical number for those that sort equally: zeros of both signs, and all NaNs."""
     zero, nan = block.constant(0, x.type), block.constant(np.nan, x.type)
     x = block.select(block.compare("EQ", x, zero), zero, x)
     return block.select(block.compare("NE", x, x), nan, x)
@@ -57,7 +57,7 @@ def _canonical(block: Block, x: Value) -> Value:
 
 @rule("top_k", "approx_top_k")
 def _top_k(block: Block, outs: Sequence[Type], x: Value, **params):
-    """The first ones of all, sorted with their positions."""
+    """The first elements after sorting all of them with their positions."""
     primitive = approx_top_k_p if "is_max_k" in params else top_k_p
     axis, count, descending = primitive.choice(x.shape, **params)
     inner = block.region(isolated=True)

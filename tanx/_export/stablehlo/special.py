@@ -1,7 +1,7 @@
 """Functions that StableHLO lacks, written with functions that it has.
 
-Each takes expressions of loop nests and gives one, so that the interpreter of loop nests can check
-it. Hyperbolic and inverse functions are computed in the dtype of the operand, complex ones by
+Each takes expressions of loop nests and returns one, so that the interpreter of loop nests can
+check it. Hyperbolic and inverse functions are computed in the dtype of the operand, complex ones by
 Kahan's formulas, which have the branch cuts right (*Branch Cuts for Complex Elementary Functions*,
 1987). ``gamma.py`` has the functions around the gamma function.
 """
@@ -38,7 +38,7 @@ def _is_complex(x: Expr) -> bool:
 
 
 def _widened(function: Callable[..., Expr]) -> Callable[..., Expr]:
-    """The function with narrow floats computed in float32, where steps lose less."""
+    """The function, with narrow floats computed in float32, in which steps lose less."""
     def wide(*args: Expr, **attrs) -> Expr:
         dtype = args[0].dtype
         if dtype.itemsize >= 4:
@@ -86,7 +86,7 @@ def _log2(x: Expr) -> Expr:
 
 
 def _signed(size: Expr, x: Expr) -> Expr:
-    """A number with the sign of another one, of zeros too."""
+    """A number with the sign of another one, also for zeros."""
     bits = np.dtype(f"uint{8 * x.dtype.itemsize}")
     top = const(1 << 8 * x.dtype.itemsize - 1, bits)
     joined = (op("bitcast", size, dtype=bits) & ~top) | (op("bitcast", x, dtype=bits) & top)
@@ -94,7 +94,7 @@ def _signed(size: Expr, x: Expr) -> Expr:
 
 
 def _sinh(x: Expr) -> Expr:
-    """Half of e^x - e^-x, by way of e^x - 1 where these are close, and late to overflow."""
+    """Half of e^x - e^-x, from e^x - 1 if these are close, without early overflow."""
     if _is_complex(x):
         a, b = _real(x), _imag(x)
         return _complex(_sinh(a) * _cos(b), _cosh(a) * _sin(b))

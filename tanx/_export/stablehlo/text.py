@@ -15,7 +15,7 @@ __all__ = ["array_of", "attribute", "dense", "escaped", "listed", "scalar_type",
            "symbol", "tensor_type"]
 
 HEX_ABOVE = 100
-"""Elements up to which a constant is written out; MLIR's own printer changes there, too."""
+"""Constants of up to this many elements are written as numbers, as MLIR's printer does."""
 
 _NAMES = {
     "bool": "i1", "bfloat16": "bf16", "complex64": "complex<f32>", "complex128": "complex<f64>",
@@ -28,8 +28,8 @@ _NAMES = {
 def stored_dtype(dtype) -> np.dtype:
     """The dtype that values have inside a program.
 
-    Keys are single numbers there, as in all of tanx: two words are an integer of 64 bits. The
-    tangents of integers, of which there are no values, count as booleans.
+    Keys are single numbers there, as in all of tanx: two words are an integer of 64 bits. Tangents
+    of integers, which have no values, are booleans.
     """
     return np.dtype(bool) if dtype == float0 else np.dtype(stored(dtype))
 
@@ -57,18 +57,18 @@ def tensor_type(shape: Iterable[int], dtype: np.dtype) -> str:
 
 
 def listed(numbers: Iterable) -> str:
-    """Numbers or truth values in brackets."""
+    """Numbers or booleans in brackets."""
     return f"[{', '.join(str(n).lower() for n in numbers)}]"
 
 
 def array_of(numbers: Iterable[int]) -> str:
-    """Integers as an attribute of their own."""
+    """Integers as a separate attribute."""
     entries = ", ".join(map(str, numbers))
     return f"array<i64: {entries}>" if entries else "array<i64>"
 
 
 def symbol(name: str) -> str:
-    """A name as it may stand after ``@``.
+    """A name in the form that may follow ``@``.
 
     >>> symbol("jit_<lambda>")
     'jit__lambda'
@@ -123,7 +123,7 @@ def dense(values: np.ndarray) -> str:
     raw = flat.view(np.uint8).reshape(flat.size, -1)
     if (raw == raw[0]).all():
         return f"dense<{_number(flat[0])}>"
-    # Booleans and integers of 4 bits are packed in MLIR's bytes, so they are written out.
+    # Booleans and integers of 4 bits are packed in MLIR's bytes, so they are written as numbers.
     if values.size > HEX_ABOVE and values.dtype != bool and "int4" not in values.dtype.name:
         little = flat.astype(flat.dtype.newbyteorder("<")) if flat.dtype.isnative else flat
         return f'dense<"0x{little.tobytes().hex().upper()}">'
@@ -146,7 +146,7 @@ def _number(x) -> str:
 
 
 def _float(x) -> str:
-    """A decimal that MLIR, which reads it as a double first, gives the same bits; or the bits."""
+    """A decimal that MLIR, which reads it as a double, converts to the same bits; or the bits."""
     if np.isfinite(x):
         for digits in (f"{float(x):.6e}", f"{float(x):.16e}"):
             if np.asarray(float(digits)).astype(x.dtype) == x:
