@@ -23,7 +23,7 @@ def heading(text: str) -> None:
 
 
 def show(code: str, value) -> None:
-    """A line of code and what it gives."""
+    """Print a line of code and its result."""
     print(f"    >>> {code}")
     for line in str(value).splitlines():
         print(f"    {line}")
@@ -122,7 +122,7 @@ def train() -> None:
 
 
 def draw(pixels, guesses) -> None:
-    """Digits side by side, with what the model takes them for."""
+    """Draw digits side by side, with the model's answers."""
     shades = " .:-=+*#%@"
     images = np.asarray(pixels).reshape(-1, 8, 8)
     print()

@@ -1,4 +1,4 @@
-"""tanx.ad: where the gradients of :func:`tanx.vjp` go; see its method ``with_refs``."""
+"""tanx.ad: targets of the gradients of :func:`tanx.vjp`; see its method ``with_refs``."""
 
 from ._api.pullback import DidntWant, DontWant, GradRef, GradValue
 from ._base.traceback import shown

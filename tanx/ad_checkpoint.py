@@ -1,4 +1,4 @@
-"""tanx.ad_checkpoint: what reverse mode stores, and what it computes again."""
+"""tanx.ad_checkpoint: what reverse mode stores, and what it recomputes."""
 
 from . import checkpoint_policies
 from ._api.residuals import *

@@ -1,4 +1,4 @@
-"""tanx.custom_batching: functions with rules of their own for ``vmap``."""
+"""tanx.custom_batching: functions with custom rules for ``vmap``."""
 
 from ._base.traceback import shown
 from ._base.window import publish

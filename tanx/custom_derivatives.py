@@ -1,4 +1,4 @@
-"""tanx.custom_derivatives: functions whose derivative the user writes."""
+"""tanx.custom_derivatives: functions with custom derivatives."""
 
 from ._base.traceback import shown
 from ._base.window import publish

@@ -1,4 +1,4 @@
-"""tanx.distributed: the processes that compute together."""
+"""tanx.distributed: distributed processes."""
 
 from ._api.processes import *
 from ._base.traceback import shown

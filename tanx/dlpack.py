@@ -9,7 +9,7 @@ __all__ = ["from_dlpack", "is_supported_dtype"]
 
 @_boundary
 def from_dlpack(external_array, device=None, copy=None):
-    """An array of another library that speaks DLPack, as an ``Array``.
+    """An array of another library with DLPack support, as an ``Array``.
 
     >>> from_dlpack(np.arange(3, dtype=np.int32))
     Array([0, 1, 2], dtype=int32)

@@ -1,7 +1,7 @@
-"""Exceptions of tanx, and the one way to word an error.
+"""Exceptions of tanx, and the format of their messages.
 
 Every message names the public function, states the rule that was broken, lists the facts with
-types as ``float32[3,4]``, and offers one way out. :func:`explain` lays it out.
+types as ``float32[3,4]``, and offers one way out. :func:`explain` formats it.
 
 The classes are JAX's, so that ``except`` clauses keep working. Most of them come from one mistake:
 asking for the data of a value while the function is being traced, when there is none yet.
@@ -40,7 +40,7 @@ __all__ = [
 
 
 def explain(function: str, rule: str, *facts: str, hint: str | None = None) -> str:
-    """Word an error: ``function: rule``, one fact a line, and a hint.
+    """Format an error: ``function: rule``, one fact per line, and a hint.
 
     >>> print(explain("tanx.lax.rev", "dimensions must be distinct.", "dimensions: (0, 0)",
     ...               hint="tanx.numpy.flip takes negative axes."))
@@ -79,7 +79,7 @@ def user_frame() -> FrameType | None:
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the user's line, wherever in tanx the reason was found.
 
-    The message names the function that this line called, as those of errors do.
+    The message names the function that this line called, like an error message.
     """
     inner, colon, rest = message.partition(": ")
     if inner.startswith("tanx."):
@@ -95,7 +95,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def _called() -> str:
-    """The name of the function that the user's line called; nothing where a window shows none."""
+    """The name of the public function that the user's line called; empty if there is none."""
     name, user = "", user_frame()
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame is not user:
@@ -147,7 +147,7 @@ class JAXIndexError(IndexError):
 
 
 class _NeedsData(Exception):
-    """An error about a traced value whose data was asked for.
+    """An error about a traced value whose data was needed.
 
     Made from the tracer, it says what was attempted, the type of the value, where it came from
     and what to write instead; made from a string, it says that.
@@ -163,7 +163,7 @@ class _NeedsData(Exception):
 
     @classmethod
     def of(cls, function: str, needed: str, tracer: Any, hint: str) -> Self:
-        """The error of a public function for which something must be known while tracing."""
+        """The error of a public function that needs a value while tracing."""
         return cls(explain(function, f"{needed} must be known while tracing.",
                            *cls.facts(tracer, _user_line()), hint=hint))
 
@@ -178,7 +178,7 @@ class _NeedsData(Exception):
 
     @staticmethod
     def facts(tracer: Any, found: tuple[str, str]) -> list[str]:
-        """The facts about a tracer, at the user's line as it was ``found``."""
+        """The facts about a tracer, with the user's line ``found``."""
         where, line = found
         facts = [f"value:  {getattr(tracer, 'aval', tracer)}"]
         if where:
@@ -207,11 +207,11 @@ def _with_names(hint: str, origin: str) -> str:
                         f"tanx.jit({found[2]}, static_argnames={names})")
 
 
-# --- Asking for data that does not exist yet ------------------------------------------------------
+# --- Use of data that does not exist yet ----------------------------------------------------------
 
 
 class ConcretizationTypeError(_NeedsData, JAXTypeError):
-    """A Python number, or a static fact such as an axis, was asked of a traced value.
+    """A Python number, or a static fact such as an axis, was needed from a traced value.
 
     The mistake, and two ways out: let Python see the argument, or stay with arrays::
 
@@ -233,7 +233,7 @@ class ConcretizationTypeError(_NeedsData, JAXTypeError):
 
 
 class TracerBoolConversionError(ConcretizationTypeError):
-    """Python's ``if``, ``while``, ``and``, ``or``, ``not`` or ``assert`` met a traced value.
+    """Python's ``if``, ``while``, ``and``, ``or``, ``not`` or ``assert`` got a traced value.
 
     The mistake, and three ways out::
 
@@ -251,7 +251,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
 
     @classmethod
     def way_out(cls, line: str) -> str:
-        """The replacement for the statement that the line holds, with its own condition."""
+        """The replacement for the statement of the line, with its condition."""
         static = "or make the argument static: tanx.jit(f, static_argnames=...)."
         asking = _asking(line)
         if isinstance(asking, ast.Assert):
@@ -265,9 +265,9 @@ class TracerBoolConversionError(ConcretizationTypeError):
 
 
 def _asking(line: str) -> ast.If | ast.IfExp | ast.While | ast.Assert | None:
-    """The part of a line of Python that asks for the truth of something."""
+    """The part of a line of Python that needs a truth value."""
     line = line.removeprefix("el") if line.startswith("elif") else line
-    for text in (line, f"{line} pass"):  # the head of a statement is no statement yet
+    for text in (line, f"{line} pass"):  # the head of a statement alone cannot be parsed
         with contextlib.suppress(SyntaxError):
             for node in ast.walk(ast.parse(text)):
                 if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
@@ -276,7 +276,7 @@ def _asking(line: str) -> ast.If | ast.IfExp | ast.While | ast.Assert | None:
 
 
 class TracerIntegerConversionError(_NeedsData, JAXTypeError):
-    """A traced value was used where Python wants an int: an index of a list, a ``range``.
+    """A traced value was used where Python needs an int: an index of a list, a ``range``.
 
     The mistake, and two ways out::
 
@@ -395,7 +395,7 @@ class InconclusiveDimensionOperation(Exception):
 
 
 class UnexpectedDimVar(Exception):
-    """An exported program depends on a symbolic size that no shape of an argument tells.
+    """An exported program depends on a symbolic size that is in no shape of an argument.
 
     The mistake, and the way out::
 
@@ -410,16 +410,16 @@ class UnexpectedDimVar(Exception):
 class JaxRuntimeError(RuntimeError):
     """Compiled code failed while it was running: a failed library call, or a callback that raised.
 
-    ``x.block_until_ready()`` raises it where the work was waited for, and the message tells the
-    line that started it.
+    ``x.block_until_ready()`` raises it at the line that waits, and the message names the line that
+    started the work.
     """
 
 
 class OutOfMemoryError(JaxRuntimeError, MemoryError):
     """There is not enough memory for the results or the temporaries of a computation.
 
-    The message says how much was asked for, for what and at which line, what is alive, and what
-    would help. It is a :class:`JaxRuntimeError` and a ``MemoryError``.
+    The message has the requested size, its purpose and line, the live arrays, and a way out. It is
+    a :class:`JaxRuntimeError` and a ``MemoryError``.
     """
 
 

@@ -1,8 +1,8 @@
 """tanx.image: images, and arrays of any rank, resampled to other sizes.
 
-A new pixel is a weighted mean of old ones near its place, dimension by dimension. Where the scale
-is known, only the pixels within reach of the kernel are looked at: a resized image costs as much as
-it has pixels, whatever the sizes.
+A new pixel is a weighted mean of old ones near its place, dimension by dimension. If the scale is
+known, only the pixels within reach of the kernel are read: the cost of a resized image is
+proportional to its number of pixels.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ResizeMethod(enum.Enum):
     """How new pixels are computed from old ones.
 
     ``CUBIC_PYTORCH`` is what PyTorch does: with antialias it is ``CUBIC``; without, its kernel is
-    steeper and the pixels at the border go on beyond it.
+    steeper and the pixels at the border are repeated beyond it.
 
     >>> tanx.image.ResizeMethod.from_string("bicubic")
     <ResizeMethod.CUBIC: 4>
@@ -104,13 +104,13 @@ _KERNELS: dict[ResizeMethod, tuple[int, Callable]] = {
 _STEEP = _cubic(-0.75)
 
 _NOTHING = 1000 * float(np.finfo(np.float32).eps)
-"""A sum of weights up to which there is no pixel near enough."""
+"""Up to this sum of weights, no pixel is near enough."""
 
 
 def _weights(xp, places, middle, width, size: int, method: ResizeMethod, antialias: bool):
     """The weights of the pixels at ``places`` in new pixels around ``middle``.
 
-    ``width`` is that of a new pixel, in old ones. The pixels are along the last dimension.
+    ``width`` is the width of a new pixel, in old ones. The pixels are along the last dimension.
     """
     if method is ResizeMethod.AREA:
         start = xp.maximum(middle - 0.5 * width, places - 0.5)
@@ -155,7 +155,7 @@ def _sums(x, axis: int, places, weights):
 
 
 def _replicated(x, axis: int, count: int, scale, shift):
-    """Resample a dimension by cubics, as if the pixels at its ends went on for ever."""
+    """Resample a dimension by cubics, with the pixels at its ends repeated beyond them."""
     xp = jnp if isinstance(scale, Tracer) or isinstance(shift, Tracer) else np
     middle = _centers(xp, count, 1 / scale, shift)
     places = xp.floor(middle) + np.arange(-1, 3, dtype=middle.dtype)[None]
@@ -215,20 +215,20 @@ def _checked(function: str, image, shape) -> tuple:
             f"tanx.image.{function}", "shape must have a size for each dimension of the image.",
             f"image: {typeof(image)}", f"shape: {shape}"))
     if not image.size and any(n for n, m in zip(shape, image.shape) if not m):
-        raise ValueError(explain(f"tanx.image.{function}", "there are no pixels to make others of.",
+        raise ValueError(explain(f"tanx.image.{function}", "the image has no pixels.",
                                  f"image: {typeof(image)}", f"shape: {shape}"))
     return image, shape
 
 
 def resize(image, shape: Sequence[int], method: str | ResizeMethod, antialias: bool = True,
            precision=Precision.HIGHEST):
-    """The image in another size; its corners stay where they are.
+    """The image in another size, with the same corners.
 
-    ``shape`` has the new size of each dimension, also of those that stay, as that of channels.
+    ``shape`` has the new size of each dimension, also of unchanged ones such as channels.
     ``method`` is ``"nearest"``, ``"linear"``, ``"cubic"``, ``"lanczos3"``, ``"lanczos5"``,
-    ``"area"`` or a :class:`ResizeMethod`. Where an image shrinks, ``antialias`` takes all of its
-    pixels into account, not just those next to the new ones. ``precision`` is for scales that are
-    traced, in :func:`scale_and_translate`. Integers become floats, but for ``"nearest"``.
+    ``"area"`` or a :class:`ResizeMethod`. When an image shrinks, ``antialias`` uses all of its
+    pixels, not just those next to the new ones. ``precision`` is for traced scales, in
+    :func:`scale_and_translate`. Integers become floats, except with ``"nearest"``.
 
     >>> tanx.image.resize(jnp.array([0., 2.]), (4,), "linear")
     Array([0. , 0.5, 1.5, 2. ], dtype=float32)
@@ -252,9 +252,9 @@ def scale_and_translate(image, shape: Sequence[int], spatial_dims: Sequence[int]
                         precision=Precision.HIGHEST):
     """The image scaled, moved, and cut or filled with zeros to a shape.
 
-    Along ``spatial_dims[i]``, what was at ``y`` comes to ``y * scale[i] + translation[i]``, the
-    first pixel reaching from 0 to 1. Both can be differentiated. The other parameters are those of
-    :func:`resize`; ``"nearest"`` is not among the methods.
+    Along ``spatial_dims[i]``, position ``y`` moves to ``y * scale[i] + translation[i]``; the first
+    pixel reaches from 0 to 1. Both can be differentiated. The other parameters are those of
+    :func:`resize`; the method ``"nearest"`` is not supported.
 
     >>> image = jnp.array([1., 2., 3.])
     >>> tanx.image.scale_and_translate(image, (4,), (0,), jnp.ones(1), jnp.ones(1), "linear")
@@ -263,8 +263,8 @@ def scale_and_translate(image, shape: Sequence[int], spatial_dims: Sequence[int]
     method = _method("scale_and_translate", method)
     image, shape = _checked("scale_and_translate", image, shape)
     if method is ResizeMethod.NEAREST:
-        raise ValueError(explain("tanx.image.scale_and_translate", "does not take the nearest.",
-                                 hint="tanx.image.resize does, and the other methods do here."))
+        raise ValueError(explain("tanx.image.scale_and_translate", "'nearest' is not supported.",
+                                 hint="tanx.image.resize supports it; other methods work here."))
     scale, translation = jnp.asarray(scale), jnp.asarray(translation)
     axes = [d % image.ndim for d in spatial_dims]
     given = {scale.shape, translation.shape}

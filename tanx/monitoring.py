@@ -1,4 +1,4 @@
-"""Listeners for what tanx does: compilations with their durations, caches hit and missed."""
+"""Listeners for events of tanx: compilations with their durations, caches hit and missed."""
 
 from ._base.monitoring import (
     clear_event_listeners,

@@ -15,7 +15,7 @@ __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
 def _combined(function: str, method: str, identity, data, segment_ids, num_segments,
               indices_are_sorted, unique_indices, bucket_size, mode):
-    """Scatter into an array that is full of what the reduction ignores."""
+    """Scatter into an array of the neutral element of the reduction."""
     data, ids = jnp.asarray(data), jnp.asarray(segment_ids)
     first, rest = data.shape[:ids.ndim], data.shape[ids.ndim:]
     if first != ids.shape and all(size == 1 for size in first):
@@ -51,9 +51,9 @@ def segment_sum(data, segment_ids, num_segments=None, indices_are_sorted=False,
         Those out of range drop their element, negative ones too.
       num_segments: How many segments there are, a Python integer; by default one more than the
         greatest number, which must then be known.
-      indices_are_sorted: A promise that the numbers do not descend.
-      unique_indices: A promise that no number comes twice.
-      bucket_size: How many elements are added at a time, before their sums are; it rounds less.
+      indices_are_sorted: A promise that the numbers are in ascending order.
+      unique_indices: A promise that no number occurs twice.
+      bucket_size: The number of elements per partial sum; partial sums reduce rounding errors.
       mode: What happens to numbers out of range, as in ``x.at[]``.
       out_sharding: How the result is laid out over devices.
 

@@ -1,8 +1,8 @@
 """tanx.test_util: derivatives of functions checked against finite differences.
 
 A derivative is checked in one random direction ``t``: ``(f(x + eps t) - f(x - eps t)) / (2 eps)``
-is compared with what forward mode gives for ``t``, and, multiplied by a random cotangent, with what
-reverse mode gives for that. Directions are the same in each run.
+is compared with the result of forward mode for ``t``, and, multiplied by a random cotangent, with
+the result of reverse mode. Directions are the same in each run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["check_grads", "check_jvp", "check_vjp"]
 
 EPS = 1e-4
 
-# Numbers of few digits: a difference over a step of EPS would be nothing but rounding.
+# Numbers of few digits: a difference over a step of EPS would be only rounding.
 _COARSE_EPS = {"bfloat16": 0.125, "float16": 0.0625}
 
 _TOLERANCES = {"bfloat16": 1e-1, "float16": 1e-2, "float32": 2e-3, "float64": 1e-5,
@@ -38,7 +38,7 @@ def check_grads(f: Callable, args: Sequence[Any], order: int,
                 eps: float | None = None) -> None:
     """Check the derivatives of a function, up to some order, against finite differences.
 
-    AssertionError says which derivative is wrong, where and by how much.
+    The AssertionError names the wrong derivative, the place and the difference.
 
     Args:
       f: A function of pytrees of arrays; integers among them have no derivatives.
@@ -66,9 +66,9 @@ def check_grads(f: Callable, args: Sequence[Any], order: int,
 
 
 def _check_order(f, args, order: int, modes, options: dict, path: str) -> None:
-    """Check first derivatives, and then derivatives of the functions that give them.
+    """Check first derivatives, and then derivatives of the functions that compute them.
 
-    ``path`` tells messages which function ``f`` is, as ``"fwd of rev of "``.
+    ``path`` describes ``f`` in messages, such as ``"fwd of rev of "``.
     """
     if order < 1:
         return
@@ -163,7 +163,7 @@ def _step(args) -> float:
 
 
 def _generator() -> np.random.RandomState:
-    """JAX's directions: a check that is close to its tolerance ends as it does there."""
+    """The generator of JAX's directions: checks close to a tolerance have the same result."""
     return np.random.RandomState(0)
 
 
@@ -237,7 +237,7 @@ def _compare(actual, expected, atol, rtol, name: str, rule: str) -> None:
 
 
 def _facts(place, a, b, wrong, atol: float, rtol: float) -> list[str]:
-    """Where two arrays differ most, and what was allowed there."""
+    """The place where two arrays differ most, and the tolerance there."""
     if a.shape != b.shape:
         return [f"shapes: {a.shape} and {b.shape}"]
     with np.errstate(invalid="ignore"):

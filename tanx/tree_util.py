@@ -1,4 +1,4 @@
-"""Pytrees: nested containers of arrays, taken apart and put together again.
+"""Pytrees: nested containers of arrays, and functions that flatten and rebuild them.
 
 A pytree is a *leaf* or a *node* whose children are pytrees. Nodes are None (without children),
 tuples, lists, dicts (in the order of their sorted keys), OrderedDicts, defaultdicts, namedtuples,
@@ -61,11 +61,11 @@ STRUCTURE_RULE = "the trees must have the same structure."
 STRUCTURE_HINT = "a later tree may only have subtrees where the first one has leaves."
 
 
-# --------------------------------------------------------------------------- apart and together
+# ------------------------------------------------------------------- flattening and unflattening
 
 @boundary
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable):
-    """Put a tree together from its structure and its leaves.
+    """The tree with a structure and leaves.
 
     >>> leaves, treedef = tree_flatten({"a": (1, None), "b": 2})
     >>> tree_unflatten(treedef, [x * 10 for x in leaves])
@@ -274,7 +274,7 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
     """Turn a tree of trees inside out.
 
     The tree has structure ``outer_treedef``, with ``inner_treedef`` at each leaf (if None, the
-    structure found at the first); the result has them the other way round.
+    structure found at the first); the result has the two structures exchanged.
 
     >>> outer, inner = tree_structure([0, 0, 0]), tree_structure((0, 0))
     >>> tree_transpose(outer, inner, [(1, 2), (3, 4), (5, 6)])
@@ -324,7 +324,7 @@ def broadcast_prefix(prefix_tree, full_tree, is_leaf: Callable[[Any], bool] | No
 
 def prefix_errors(prefix_tree, full_tree, is_leaf: Callable[[Any], bool] | None = None,
                   ) -> list[Callable[[str], ValueError]]:
-    """What keeps ``prefix_tree`` from being a prefix of ``full_tree``; empty if nothing does.
+    """The reasons why ``prefix_tree`` is not a prefix of ``full_tree``; empty if it is.
 
     Each item makes an exception when called with the public name of the prefix.
 
@@ -369,10 +369,10 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 
 
 def flattener(treedef: PyTreeDef) -> Callable[[Any], list | None]:
-    """A quick function that gives the leaves of trees of this structure, and None for others.
+    """A fast function that returns the leaves of trees of this structure, and None for others.
 
-    For structures met again and again: it is compiled, which takes some time, and then runs
-    several times quicker than flattening a tree and comparing its structure.
+    For structures that are used repeatedly: it is compiled, which takes some time, and then runs
+    several times faster than flattening a tree and comparing its structure.
 
     >>> leaves = flattener(tree_structure({"a": 0, "b": (0, None)}))
     >>> leaves({"b": (1, None), "a": 2}), leaves({"b": (1, 3), "a": 2})
@@ -404,7 +404,7 @@ def register_pytree_node(nodetype: type, flatten_func: Callable, unflatten_func:
 
     ``flatten_func(value)`` returns ``(children, aux_data)``; aux data is part of the structure and
     so must be hashable and comparable. ``unflatten_func(aux_data, children)`` is the inverse; it
-    should not look at the children, which need not be arrays. ``flatten_with_keys_func(value)``,
+    should not inspect the children, which need not be arrays. ``flatten_with_keys_func(value)``,
     if given, returns ``((key, child), ...), aux_data`` and names the children in paths.
 
     >>> class Point:
@@ -424,7 +424,7 @@ def register_pytree_node(nodetype: type, flatten_func: Callable, unflatten_func:
 
 def register_pytree_with_keys(nodetype: type, flatten_with_keys: Callable,
                               unflatten_func: Callable, flatten_func: Callable | None = None):
-    """Like :func:`register_pytree_node`, from a function that gives ``(key, child)`` pairs.
+    """Like :func:`register_pytree_node`, from a function that returns ``(key, child)`` pairs.
 
     ``flatten_func`` does the same without keys; it may be given to save time.
 
@@ -468,7 +468,7 @@ def register_pytree_node_class(cls):
 def register_pytree_with_keys_class(cls):
     """Decorator: register a class with ``tree_flatten_with_keys`` and ``tree_unflatten``.
 
-    A method ``tree_flatten`` is used where keys are not needed, if there is one.
+    A method ``tree_flatten``, if there is one, is used when keys are not needed.
 
     >>> @register_pytree_with_keys_class
     ... class Named:
@@ -522,7 +522,7 @@ def register_dataclass(nodetype: type, data_fields: Sequence[str] | None = None,
     """Make values of a dataclass nodes: ``data_fields`` are children, ``meta_fields`` aux data.
 
     Without lists, fields marked ``metadata=dict(static=True)`` are aux data, all others children.
-    Trees are put together by calling the class; fields in ``drop_fields`` are then left out.
+    Trees are rebuilt by calling the class without the fields in ``drop_fields``.
     Works as a decorator; :func:`tanx.tree.dataclass` does both steps at once.
 
     >>> @register_dataclass
@@ -560,7 +560,7 @@ def _split_fields(cls: type, drop: Iterable[str] = ()) -> tuple[tuple[str, ...],
 
 
 def _check_fields(function: str, cls: type, data: tuple, meta: tuple, drop: Iterable[str]) -> None:
-    """Refuse lists that do not hold each field of the constructor once."""
+    """Raise unless the lists hold each field of the constructor once."""
     both = [*data, *meta]
     facts = [("listed twice", {name for name in both if both.count(name) > 1})]
     if dataclasses.is_dataclass(cls):
@@ -570,15 +570,15 @@ def _check_fields(function: str, cls: type, data: tuple, meta: tuple, drop: Iter
     if problems:
         raise ValueError(explain(
             function, "data_fields and meta_fields must hold each field with init=True once.",
-            f"class: {cls}", *problems, hint="drop_fields takes fields that are not to be kept."))
+            f"class: {cls}", *problems, hint="drop_fields is for fields to be dropped."))
 
 
 def dataclass(cls: type | None = None, /, *, frozen: bool = True, **options):
     """Decorator: a frozen dataclass that is a pytree node.
 
     Fields are children, or aux data if marked static (:func:`tanx.tree.static`). ``options`` are
-    those of :func:`dataclasses.dataclass`. Trees are put together without calling ``__init__``, so
-    it may check its arguments: it never meets the placeholders that transformations put in.
+    those of :func:`dataclasses.dataclass`. Trees are rebuilt without calling ``__init__``, so it
+    may check its arguments: it never gets the placeholders of transformations.
 
     >>> import tanx.tree
     >>> @tanx.tree.dataclass

@@ -1,7 +1,7 @@
-"""Names for annotations: what functions of tanx take for an array and for a dtype.
+"""Names for annotations of arguments that are arrays or dtypes.
 
 Functions take an ``ArrayLike`` and return a :class:`tanx.Array`. ``ArrayLike`` is a union of
-classes, so ``isinstance`` works on it; it leaves out lists, which ``tanx.numpy.asarray`` takes.
+classes, so ``isinstance`` works on it; it excludes lists, which ``tanx.numpy.asarray`` takes.
 
 >>> isinstance(1.0, ArrayLike), isinstance([1.0], ArrayLike)
 (True, False)
@@ -29,5 +29,5 @@ class SupportsDType(Protocol):
 #: An array of tanx or NumPy, or a scalar of NumPy or Python.
 ArrayLike = Array | np.ndarray | np.bool_ | np.number | bool | int | float | complex
 
-#: What names a dtype: ``"float32"``, ``np.float32``, ``tanx.numpy.float32``, ``np.dtype``.
+#: Names of a dtype: ``"float32"``, ``np.float32``, ``tanx.numpy.float32``, ``np.dtype``.
 DTypeLike = str | type[Any] | np.dtype | SupportsDType

@@ -151,7 +151,7 @@ tanx.image.resize: shape must have a size for each dimension of the image.
   image: float32[6]
   shape: (4, 1)"""),
     (ValueError, lambda: resize(jnp.zeros(0), (4,), "linear"), """\
-tanx.image.resize: there are no pixels to make others of.
+tanx.image.resize: the image has no pixels.
   image: float32[0]
   shape: (4,)"""),
     (ValueError, lambda: resize(LINE, (4,), "best"), """\
@@ -170,8 +170,8 @@ each.
   translation:  float32[1]"""),
     (ValueError, lambda: scale_and_translate(
         LINE, (4,), (0,), jnp.ones(1), jnp.ones(1), "nearest"), """\
-tanx.image.scale_and_translate: does not take the nearest.
-  Hint: tanx.image.resize does, and the other methods do here."""),
+tanx.image.scale_and_translate: 'nearest' is not supported.
+  Hint: tanx.image.resize supports it; other methods work here."""),
 ]
 
 

@@ -253,7 +253,7 @@ def test_fields_that_do_not_match(data, meta, drop, problems):
     kind = three_fields()
     assert error_text(ValueError, register_dataclass, kind, data, meta, drop) == "\n  ".join([
         f"tanx.tree_util.register_dataclass: {RULE}", f"class: {kind}", *problems,
-        "Hint: drop_fields takes fields that are not to be kept."])
+        "Hint: drop_fields is for fields to be dropped."])
     assert not is_tree_node(kind)
 
 

@@ -138,8 +138,8 @@ def test_nodes_compare_by_identity_whichever_thread_met_them_first():
 
 def test_sorting_error():
     assert error_text(ValueError, tree_flatten, [{1: 2, "a": 3}]) == (
-        "tanx.tree.flatten: the keys of a dict must be sortable, for leaves come in the order of "
-        "the keys.\n"
+        "tanx.tree.flatten: the keys of a dict must be sortable: leaves are in the order of the "
+        "keys.\n"
         "  keys: 1, 'a'\n"
         "  Hint: use keys of one type, or a collections.OrderedDict, which has its own order.")
 
@@ -440,7 +440,7 @@ def test_aux_data_that_cannot_be_compared():
     (None, [1], "0 leaves", "1 leaf"), (0, [], "1 leaf", "0 leaves")])
 def test_wrong_number_of_leaves(tree, leaves, expected, given):
     treedef = tree_structure(tree)
-    text = ("a tree is made from as many leaves as its structure has.\n"
+    text = ("the number of leaves must be that of the structure.\n"
             f"  structure: {treedef}\n  expected:  {expected}\n  given:     {given}")
     for _ in range(WALKS + 3):
         assert error_text(ValueError, treedef.unflatten, leaves) == "tanx.tree.unflatten: " + text

@@ -1,4 +1,4 @@
-"""Axes as users give them: negative ones count from the end, and some do not exist."""
+"""Checks and canonical forms of axes: negative ones count from the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["canonical_axes", "canonical_axis", "listed"]
 
 
 def canonical_axis(function: str, axis: Any, x: Any, new: int = 0) -> int:
-    """An axis of ``x`` counted from the front; negative ones count from the back.
+    """An axis of ``x``, counted from the front.
 
     ``x`` is an array, its type, or its number of dimensions; the result has ``new`` more of them.
     Names of functions are those of ``tanx.numpy`` unless they begin with ``tanx``.
@@ -54,14 +54,14 @@ def canonical_axes(function: str, axes: Any, x: Any, new: int = 0) -> tuple[int,
 
 
 def listed(axes: Any) -> tuple:
-    """One axis or several, as users give them, as a tuple.
+    """One axis or several as a tuple.
 
     >>> listed(range(2)), listed(1)
     ((0, 1), (1,))
     """
     if isinstance(axes, tuple):
         return axes
-    # Tracers and arrays of no dimensions are iterable only in name.
+    # Scalar tracers and arrays have __iter__, but cannot be iterated.
     several = isinstance(axes, Iterable) and bool(getattr(axes, "ndim", True)) and not (
         isinstance(axes, str))
     return tuple(axes) if several else (axes,)

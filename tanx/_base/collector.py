@@ -1,9 +1,9 @@
-"""The garbage collector: when it rests, and when it runs for the memory of arrays.
+"""The garbage collector: when it is paused, and when it runs for the memory of arrays.
 
-It rests while many objects are made that stay, or that go by themselves. To look in vain for cycles
-among them takes a tenth of the time of an import, and more than that of the compilation of a large
-program. It runs when the memory of arrays has grown by much: Python counts objects, not bytes, and
-a few objects in a cycle may hold all memory of the machine.
+It is paused while many objects are made that stay, or that reference counting frees. The search for
+cycles among them would take a tenth of the time of an import, and more of the compilation of a
+large program. It runs when the memory of arrays has grown by much: Python counts objects, not
+bytes, and a few objects in a cycle may hold all memory of the machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["at_rest", "count_as_old", "growth"]
 
 
 class _AtRest:
-    """Blocks of any threads in which the collector rests; it goes on when the last one ends."""
+    """Blocks of any threads in which the collector is paused, until the last one ends."""
 
     def __init__(self) -> None:
         self.lock = new_lock()
@@ -39,42 +39,41 @@ class _AtRest:
                 gc.enable()
 
     def fresh(self) -> None:
-        """Start afresh in the child of a fork: threads that were in a block do not exist there."""
+        """Reset in the child of a fork: threads that were in a block do not exist there."""
         if self.blocks and self.enabled:
             gc.enable()
         self.blocks = 0
 
 
 at_rest = _AtRest()
-"""``with at_rest:`` lets the collector rest for a block."""
+"""``with at_rest:`` pauses the collector for a block."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=at_rest.fresh)
 
 
 _OWN = 1000
-"""Frozen objects that may be Python's own: 3.12 starts with 375; a user freezes ten thousand."""
+"""Limit of frozen objects that are Python's own: 3.12 has 375; a user freezes ten thousand."""
 
 
 def count_as_old() -> None:
     """Exclude all current objects from collections of young objects."""
-    if gc.get_freeze_count() < _OWN:  # else there is something that a user wants left alone
+    if gc.get_freeze_count() < _OWN:  # else the user has frozen objects
         gc.freeze()
         gc.unfreeze()  # to the oldest generation, wherever it was before
 
 
 class _Growth:
-    """Runs the collector when arrays take much more memory than they did after it ran last.
+    """Runs the collector when arrays take much more memory than after its last run.
 
-    A *step* is a sixteenth of the machine's memory: arrays that stay make the collector run
-    sixteen times at most on the way to filling it. Where they went by themselves, cycles may hold
-    four steps before it runs again, so that programs which need much memory now and then are not
-    held up each time.
+    A *step* is a sixteenth of the machine's memory: arrays that stay cause at most sixteen runs
+    until it is full. If arrays were freed without the collector, cycles may hold four steps before
+    it runs again, so that programs with occasional peaks are not delayed each time.
     """
 
     STEPS, MOST = 16, 4
     FLOOR = 1 << 26
-    """Bytes below which the amount of free memory is not asked for."""
+    """Below this many bytes, the amount of free memory is not queried."""
 
     def __init__(self) -> None:
         self.memory: Callable[[], int] = lambda: self.STEPS << 28  # of the machine; set later
@@ -82,7 +81,7 @@ class _Growth:
         self.next = self.FLOOR
 
     def look(self, in_use: Callable[[], int]) -> None:
-        """Run the collector if arrays are ``in_use`` that take more bytes than they should."""
+        """Run the collector if the bytes ``in_use`` exceed the limit."""
         nbytes = in_use()
         if nbytes > self.next:
             self._collect(nbytes, in_use)
@@ -94,7 +93,7 @@ class _Growth:
         if nbytes <= self.step:
             self._start_from(0)
         elif gc.isenabled():
-            gc.collect(1)  # most cycles that are made again and again are young
+            gc.collect(1)  # most repeated cycles are young
             if in_use() > self.base + self.step // 2:
                 gc.collect()
                 self._start_from(in_use())

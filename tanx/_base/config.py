@@ -2,12 +2,12 @@
 
 A :class:`Flag` has a value for the whole process, which starts from the environment
 (``TANX_ENABLE_X64``, else ``JAX_ENABLE_X64``, else its default) and changes by
-``config.update("jax_enable_x64", True)``; and it may have a value of its own in a thread, inside
-``with enable_x64(True):``. Hot paths read ``enable_x64.value``, which knows about both.
+``config.update("jax_enable_x64", True)``; and it may have a separate value in a thread, inside
+``with enable_x64(True):``. Hot paths read ``enable_x64.value``, which covers both.
 
-Flags in the first table have an effect, or say why they have none here. Those in the second exist
-because JAX programs set them; they steer machinery that tanx does not have, so they are checked and
-kept. A flag without effect says so on the logger, once, when it is first set to something new.
+Flags in the first table have an effect, or a reason for having none. Flags in the second exist
+because JAX programs set them, for parts that tanx does not have; they are checked and stored. A
+flag without effect logs that, once, when it is first set to another value.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ __all__ = [
 # --- Flags with an effect -------------------------------------------------------------------------
 
 enable_x64 = define(
-    "enable_x64", boolean, False, "Give 64-bit types where they are asked for or are NumPy's "
-    "default; without it they become 32-bit.", traced=True)
+    "enable_x64", boolean, False, "Use 64-bit types where they are requested or are NumPy's "
+    "default; otherwise they become 32-bit.", traced=True)
 explicit_x64_dtypes = define(
     "explicit_x64_dtypes", choice("warn", "error", "allow"), "warn",
     "What an explicit request for a 64-bit type does while enable_x64 is off: truncate with a "
@@ -93,7 +93,7 @@ explicit_x64_dtypes = define(
 numpy_dtype_promotion = define(
     "numpy_dtype_promotion", choice("standard", "strict", "lossless"), "standard",
     "Whether different types promote to a common one, or only Python scalars adapt (strict), or "
-    "types promote only to one that has all numbers of each (lossless).",
+    "types promote only to one that represents all numbers of each (lossless).",
     checks=True, traced=True)
 numpy_rank_promotion = define(
     "numpy_rank_promotion", choice("allow", "warn", "raise"), "allow",
@@ -106,12 +106,12 @@ debug_infs = define(
     "infinity.", checks=True, traced=True)
 debug_bounds = define(
     "debug_bounds", boolean, False, "Raise OutOfBoundsError at an index that is out of bounds and "
-    "has no mode of its own.", checks=True, traced=True)
+    "has no explicit mode.", checks=True, traced=True)
 debug_key_reuse = define(
     "debug_key_reuse", boolean, False, "Raise KeyReuseError when a random key is used twice.",
     checks=True, traced=True)
 check_tracer_leaks = define(
-    "check_tracer_leaks", boolean, False, "Look for tracers that outlive their transformation.",
+    "check_tracer_leaks", boolean, False, "Find tracers that outlive their transformation.",
     traced=True)
 jit_disabled = define(
     "disable_jit", boolean, False, "Run jitted functions eagerly, line by line.", traced=True)
@@ -124,13 +124,13 @@ enable_checks = define(
 dump = define("dump", text, "", "Names of passes, separated by commas, after which the program "
                "is printed.")
 quick_code = define(
-    "quick_code", boolean, True, "Compile short programs in a hurry, and with care in the "
-    "background once they are used again.")
+    "quick_code", boolean, True, "Compile short programs quickly, and optimise them in the "
+    "background when they are used again.")
 native_code = define(
     "native_code", boolean, True, "Compile programs to native code; without it tier 0 runs them, "
     "operation by operation.", by_python=True)
 async_dispatch = define(
-    "cpu_enable_async_dispatch", boolean, True, "Let long work go on in the background.")
+    "cpu_enable_async_dispatch", boolean, True, "Run long work in the background.")
 log_compiles = define("log_compiles", boolean, False, "Log each trace and compilation.")
 explain_cache_misses = define(
     "explain_cache_misses", boolean, False, "Log why a jitted function was traced again.")
@@ -151,7 +151,7 @@ default_prng_impl = define(
     "The generator behind tanx.random.key.", traced=True)
 threefry_partitionable = define(
     "threefry_partitionable", boolean, True, "Make random bits by JAX's newer scheme, in which "
-    "each element depends on its own index alone.", traced=True)
+    "each element depends only on its own index.", traced=True)
 enable_custom_prng = define(
     "enable_custom_prng", boolean, False, "Make tanx.random.PRNGKey return typed keys.",
     traced=True)
@@ -164,7 +164,7 @@ high_dynamic_range_gumbel = define(
 random_seed_offset = define(
     "random_seed_offset", integer, 0, "A number added to every seed.", traced=True)
 softmax_custom_jvp = define(
-    "softmax_custom_jvp", boolean, False, "Differentiate softmax by a rule of its own, rather than "
+    "softmax_custom_jvp", boolean, False, "Differentiate softmax by a custom rule, rather than "
     "step by step.", traced=True)
 allow_f16_reductions = define(
     "allow_f16_reductions", boolean, True, "Let sums of 16-bit floats have 16 bits; without it, "
@@ -178,17 +178,17 @@ check_static_indices = define(
 traceback_filtering = define(
     "traceback_filtering", choice("off", "tracebackhide", "remove_frames", "quiet_remove_frames",
                                   "auto"), "auto",
-    "How frames of tanx itself are kept out of tracebacks.")
+    "How frames of tanx are removed from tracebacks.")
 Filtering.mode = staticmethod(lambda: traceback_filtering.value)
 thread_guard = define(
-    "thread_guard", boolean, False, "Among several processes that compute together, let only one "
-    "thread start work.", idle="one process computes here, and its threads may start work in any "
+    "thread_guard", boolean, False, "With several distributed processes, let only one "
+    "thread start work.", idle="there is one process, and its threads may start work in any "
     "order.")
 _guard = choice("allow", "log", "disallow", "log_explicit", "disallow_explicit").or_none()
 any_transfer_guard = define(
     "transfer_guard", _guard, None, "What transfers of data between devices do.")
 transfer_guard_host_to_device = define(
-    "transfer_guard_host_to_device", _guard, None, "What it means when data of NumPy or of Python "
+    "transfer_guard_host_to_device", _guard, None, "What happens when data of NumPy or of Python "
     "becomes an array.", checks=True, by_python=True)
 transfer_guard_device_to_device = define(
     "transfer_guard_device_to_device", _guard, None, "What copies between devices do.",
@@ -231,16 +231,16 @@ captured_constants_warn_bytes = define(
     "Warn when a program captures more bytes of constants; -1 for never.")
 program_bytes = define(
     "program_bytes", integer, 1 << 30,
-    "Bytes of compiled programs, with all that belongs to them, that are kept in memory; -1 for "
+    "Bytes of compiled programs and their data that are kept in memory; -1 for "
     "any number.")
 optimization_level = define(
     "optimization_level", choice("UNKNOWN", "O0", "O1", "O2", "O3"), "UNKNOWN",
     "How hard the compiler works.")
 disable_bwd_checks = define(
-    "disable_bwd_checks", boolean, False, "Take the cotangents that a bwd rule of custom_vjp gives "
-    "without looking at their types.", traced=True)
+    "disable_bwd_checks", boolean, False, "Accept the cotangents of a bwd rule of custom_vjp "
+    "without checks of their types.", traced=True)
 profiling = define(
-    "profiling", boolean, False, "Let Python take all calls, to record them in a profile.",
+    "profiling", boolean, False, "Let Python execute all calls, to record them in a profile.",
     by_python=True, listed=False)
 pprint_use_color = define(
     "pprint_use_color", boolean, True, "Colour jaxprs when they are printed on a terminal.")
@@ -253,8 +253,8 @@ def _flag(name: str) -> Flag | None:
     """The flag called ``name``; flags that are only stored are made when first needed."""
     if name not in known and name in KEPT:
         kind, default = KEPT[name]
-        define(name, kind, default, "Kept for JAX programs; without effect here.",
-               idle="it steers a part of JAX or of XLA that tanx does not have.")
+        define(name, kind, default, "Stored for JAX programs; has no effect.",
+               idle="it is for a part of JAX or of XLA that tanx does not have.")
     return known.get(name)
 
 
@@ -277,7 +277,7 @@ def disable_jit(disable: bool = True) -> Override:
 
 
 def make_user_context(default_value: Any = None) -> Flag:
-    """An option of your own that jitted functions depend on.
+    """A user-defined option that jitted functions depend on.
 
     ``with context(value):`` sets it in a block of this thread, and ``context.value`` reads it.
     Values must be hashable. A jitted function is traced once for each of them.
@@ -316,7 +316,7 @@ def checking_leaks() -> Override:
 
 @contextlib.contextmanager
 def transfer_guard(new_val: str) -> Iterator[None]:
-    """A context in which all three kinds of transfer are guarded alike.
+    """A context in which all three kinds of transfer are guarded in the same way.
 
     ``new_val`` is ``"allow"``, ``"log"``, ``"disallow"``, ``"log_explicit"`` or
     ``"disallow_explicit"``; the plain words concern implicit transfers only.
@@ -390,7 +390,7 @@ class Config:
 
     @boundary
     def __getattr__(self, name: str) -> Any:
-        """The first read of an option makes it a property; the next ones are quick."""
+        """The first read of an option makes it a property; later reads are fast."""
         flag = _find(name)
         setattr(Config, name, property(lambda self: flag.value, doc=flag.__doc__))
         return flag.value

@@ -1,10 +1,10 @@
-"""Digests: what identifies programs, constants and files of the cache."""
+"""Digests of programs, constants and files of the cache."""
 
 from __future__ import annotations
 
 import struct
 
-try:  # as hashlib gives it, which loads OpenSSL first and takes longer than reading a file
+try:  # hashlib's function, without loading OpenSSL, which takes longer than reading a file
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
@@ -16,7 +16,7 @@ _LENGTH = struct.Struct("<Q")
 
 
 def digest(*parts: bytes) -> bytes:
-    """So many bytes that identify ``parts``.
+    """The bytes that identify ``parts``.
 
     >>> digest(b"ret", b" void") == digest(b"ret void")
     False

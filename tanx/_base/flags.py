@@ -33,9 +33,9 @@ _lock = new_lock()
 class Flag(threading.local):
     """One option. ``flag.value`` reads it; ``with flag(value):`` changes it in this thread.
 
-    Each flag is the only instance of a class of its own. The value for the process is an attribute
-    of the class and that of a thread is in the thread's dictionary of the instance, so Python's own
-    attribute lookup finds the right one, in less than 100 ns.
+    Each flag is the only instance of its class. The value for the process is an attribute of the
+    class and that of a thread is in the thread's dictionary of the instance, so Python's attribute
+    lookup finds the right one, in less than 100 ns.
 
     >>> with tanx.enable_x64(True):
     ...     tanx.enable_x64.value
@@ -62,7 +62,7 @@ class Flag(threading.local):
         return Override(self, self.checked(new_val))
 
     def checked(self, value: Any) -> Any:
-        """``value`` as the flag keeps it; raises ``ValueError`` if it is not of the right kind."""
+        """``value`` in its stored form; raises ``ValueError`` if it is not of the right kind."""
         try:
             return self.kind.accept(value)
         except (ValueError, TypeError):
@@ -117,11 +117,11 @@ class Flag(threading.local):
 
     @property
     def effect(self) -> bool:
-        """Whether the flag does anything here."""
+        """Whether the flag has an effect."""
         return not self.idle
 
     def say_if_idle(self, value: Any) -> None:
-        """Tell once that a flag without effect was set to something else than it is by default."""
+        """Log, once, that a flag without effect was set to another value than its default."""
         if self.idle and value != self.relaxed and self.name not in _said:
             _said.add(self.name)
             logger().warning("%s", explain(
@@ -150,10 +150,10 @@ class Override(contextlib.ContextDecorator):
 
 
 class Strict:
-    """``strict.value`` is False when no flag asks eager operations for an extra check.
+    """``strict.value`` is False when no flag requests an extra check of eager operations.
 
-    It may be True without need, while another thread is inside such a context: who finds it True
-    asks the flags themselves. It is never False wrongly.
+    It may be True unnecessarily, while another thread is inside such a context: code that finds it
+    True checks the flags themselves. It is never wrongly False.
     """
 
     __slots__ = ("flags", "overrides", "value")
@@ -164,13 +164,13 @@ class Strict:
         self.value = False
 
     def refresh(self) -> None:
-        """Recompute the value from the process-wide values and the contexts that are open."""
+        """Recompute the value from the process-wide values and the open contexts."""
         self.value = self.overrides > 0 or any(
             type(flag).value != flag.relaxed for flag in self.flags)
 
 
 class _Thread(threading.local):
-    """The key of :func:`trace_key` as this thread last computed it; None when it must be redone."""
+    """The cached key of :func:`trace_key` of this thread; None if it must be recomputed."""
 
     version: int | None = None
     key: tuple = ()
@@ -180,9 +180,9 @@ strict = Strict()
 _thread = _Thread()
 known: dict[str, Flag] = {}  # all flags that users may set, by name
 _traced: list[Flag] = []
-_by_python: list[Flag] = []  # flags that native code does not know: Python takes all calls
-_said: set[str] = set()  # flags without effect that have said so
-_keys: dict[tuple, tuple] = {}  # all keys there were, so that equal ones are one object
+_by_python: list[Flag] = []  # flags that native code ignores: Python executes all calls
+_said: set[str] = set()  # flags whose lack of effect was logged
+_keys: dict[tuple, tuple] = {}  # all keys so far, so that equal ones are one object
 _UNUSUAL_NAMES = {"debug_bounds": "tanx_debug_bounds", "dump": "tanx_dump",
                   "program_bytes": "tanx_program_bytes", "quick_code": "tanx_quick_code",
                   "native_code": "tanx_native_code"}
@@ -211,7 +211,7 @@ def trace_key() -> tuple:
 
 
 def overrides() -> list[tuple[Flag, Any]]:
-    """The flags that this thread has changed for itself, with their values."""
+    """The flags that this thread overrides, with their values."""
     return [(flag, flag.value) for flag in known.values() if "value" in vars(flag)]
 
 
@@ -242,9 +242,9 @@ def define(name: str, kind: Kind, default: Any, doc: str, *, checks: bool = Fals
     """Make a flag, with its first value from the environment.
 
     ``checks``: any value but the default makes :data:`strict` true. ``traced``: the value is part
-    of :func:`trace_key`. ``by_python``: under any value but the default, no call of a jitted
-    function is taken by native code. ``idle``: why the flag has no effect here. ``variables``: more
-    environment variables to read. ``listed``: whether users may set it.
+    of :func:`trace_key`. ``by_python``: under any value but the default, Python executes all calls
+    of jitted functions. ``idle``: why the flag has no effect. ``variables``: more environment
+    variables to read. ``listed``: whether users may set it.
     """
     public_name = _UNUSUAL_NAMES.get(name, f"jax_{name}")
     sample = next((value for value in kind.samples if value != default), default)
@@ -270,10 +270,10 @@ def define(name: str, kind: Kind, default: Any, doc: str, *, checks: bool = Fals
 
 
 def from_text(variable: str, given: str, kind: Kind) -> Any:
-    """The value that a text of the environment or the command line means."""
+    """The value of a text from the environment or the command line."""
     try:
         return kind.read(given)
     except ValueError:
         raise ValueError(explain(
-            variable, "the environment variable has a value its option does not take.",
+            variable, "the environment variable has a value that its option does not take.",
             f"expected: {kind.words}", f"got:      {given!r}")) from None

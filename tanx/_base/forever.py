@@ -1,7 +1,7 @@
-"""Objects that native code knows by their address. They live as long as the process.
+"""Objects that native code refers to by address. They live as long as the process.
 
-Python takes its modules apart before the process ends. Threads may still run native code then, and
-Python itself looks once more at the objects that are left, so what these know must not be gone.
+Python clears its modules before the process ends. Threads may still run native code then, and
+Python itself visits the remaining objects, so the memory that they refer to must not be freed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def forever(x: T) -> T:
-    """The object, which from now on is never freed.
+    """The object, which is never freed from then on.
 
     >>> forever(ctypes.c_int64(3)).value
     3

@@ -1,9 +1,9 @@
-"""Room on Python's stack for recursion that is tanx's and not the user's.
+"""More frames on Python's stack for tanx's own recursion.
 
-Python stops at ``sys.getrecursionlimit()`` frames, 1,000 unless set. A function traced inside of
-another takes about ten of them. Calls that go through C, of which there are two or three among
-these ten, take a kilobyte each of the C stack, which has 8 MB or less in a thread: a few thousand
-frames more do no harm, tens of thousands may.
+Python stops at ``sys.getrecursionlimit()`` frames, 1,000 by default. A function traced inside of
+another takes about ten of them. Calls through C, two or three of these ten, take a kilobyte each of
+the C stack, which has 8 MB or less in a thread: a few thousand more frames are safe, tens of
+thousands may not be.
 """
 
 import sys
@@ -15,14 +15,14 @@ _lock = threading.RLock()
 
 
 class _Limit:
-    """The user's limit while it is raised, and how many blocks want it so."""
+    """The user's limit while it is raised, and the number of blocks that raise it."""
 
     original: int | None = None
     users = 0
 
 
 class more_frames:
-    """Let the stack have ``count`` frames more than the user's limit, for a block."""
+    """Raise the limit of frames by ``count`` for a block."""
 
     __slots__ = ("count",)
 
@@ -45,15 +45,15 @@ class more_frames:
                 try:
                     sys.setrecursionlimit(_Limit.original)
                 except RecursionError:
-                    # The user's own calls have used up his limit. He is told; had the limit stayed
-                    # as it is, a recursion without end would run into the end of the C stack.
+                    # The user's own calls have reached the limit, which must raise an error: with
+                    # the raised limit, an endless recursion would overflow the C stack.
                     _lower_as_far_as_can_be(_Limit.original)
                     raise
                 _Limit.original = None
 
 
 def _lower_as_far_as_can_be(limit: int) -> None:
-    """Set the limit a little above the depth of the stack; the next block puts it back."""
+    """Set the limit slightly above the depth of the stack; the next block restores it."""
     while True:
         limit += 50
         try:

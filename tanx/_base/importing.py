@@ -9,6 +9,6 @@ at_rest.__enter__()
 
 
 def finished() -> None:
-    """Let the collector go on as it did before."""
+    """Resume the collector."""
     count_as_old()
     at_rest.__exit__()

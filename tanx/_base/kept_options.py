@@ -1,4 +1,4 @@
-"""Options that JAX programs set, for machinery that tanx does not have: checked and kept."""
+"""Options that JAX programs set, for parts that tanx does not have: checked and stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The resources that the system lets this process use: control groups, and processors."""
+"""Resource limits of this process: control groups, and processors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def text_of(path: str) -> str:
 def groups(controller: str, root: str = "/") -> Iterator[tuple[str, bool]]:
     """The folders of this process's control groups for a controller, the innermost first.
 
-    Linux has control groups in two versions: the flag says that a folder is one of the second.
+    Linux has control groups in two versions: the flag says whether a folder is of the second.
     """
     for line in text_of(f"{root}proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -41,10 +41,10 @@ def groups(controller: str, root: str = "/") -> Iterator[tuple[str, bool]]:
 
 
 def processors(root: str = "/") -> int:
-    """How many threads can run at a time: by affinity, and by the time that groups may use.
+    """How many threads can run at a time: by affinity, and by the CPU time of groups.
 
-    A group that may use 2.5 processors runs three threads five sixths of the time, which does more
-    than two threads that never have to wait.
+    A group that may use 2.5 processors runs three threads five sixths of the time, which is faster
+    than two threads that never wait.
     """
     known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     shares = [_share(folder, second) for folder, second in groups("cpu", root)]

@@ -1,6 +1,6 @@
 """Locks that are free in the child of a fork, where no other thread exists to release them.
 
-What a lock guards must therefore be usable at every moment at which its holder may be interrupted.
+State guarded by a lock must therefore be usable at every moment when its holder may be interrupted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _locks: WeakSet = WeakSet()
 
 
 def new_lock() -> threading.RLock:
-    """A lock that its holder may take again.
+    """A reentrant lock.
 
     >>> with new_lock() as held:
     ...     held

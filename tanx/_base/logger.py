@@ -1,4 +1,4 @@
-"""The logger of tanx. Python's logging is loaded when there is something to say or to hear."""
+"""The logger of tanx. Python's logging is loaded on demand."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Listeners that hear what tanx does: programs traced and compiled, caches hit and missed.
+"""Listeners for events of tanx: programs traced and compiled, caches hit and missed.
 
-The names of the events are JAX's, so that tools that count compilations of JAX programs count those
-of tanx. There are four kinds: an event that happened, a duration in seconds, a span between two
-moments of ``time.time()``, and a number. A compilation is announced by the moment at which it
-begins, as a number, and told again as a duration and as a span when it is done.
+The names of the events are JAX's, so that tools that count compilations of JAX programs work with
+tanx. There are four kinds: a plain event, a duration in seconds, a span between two moments of
+``time.time()``, and a number. A compilation is reported by its start time, as a number, and as a
+duration and as a span when it is done.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _scalars: list[Listener] = []
 
 
 def record_event(event: str, **kwargs: str | int) -> None:
-    """Tell listeners of events that something happened.
+    """Report an event to its listeners.
 
     >>> tanx.monitoring.record_event("/mine/checkpoint_written", step=3)
     """
@@ -49,7 +49,7 @@ def record_event(event: str, **kwargs: str | int) -> None:
 
 
 def record_event_duration_secs(event: str, duration: float, **kwargs: str | int) -> None:
-    """Tell listeners of durations how many seconds something took.
+    """Report a duration in seconds to its listeners.
 
     >>> tanx.monitoring.record_event_duration_secs("/mine/checkpoint", 0.25)
     """
@@ -59,7 +59,7 @@ def record_event_duration_secs(event: str, duration: float, **kwargs: str | int)
 
 def record_event_time_span(event: str, start_time: float, end_time: float,
                            **kwargs: str | int) -> None:
-    """Tell listeners of spans when something began and ended, in seconds since the epoch.
+    """Report a span to its listeners, in seconds since the epoch.
 
     >>> tanx.monitoring.record_event_time_span("/mine/checkpoint", 100.0, 100.25)
     """
@@ -68,7 +68,7 @@ def record_event_time_span(event: str, start_time: float, end_time: float,
 
 
 def record_scalar(event: str, value: float | int, **kwargs: str | int) -> None:
-    """Tell listeners of numbers a number.
+    """Report a number to its listeners.
 
     >>> tanx.monitoring.record_scalar("/mine/loss", 0.5)
     """
@@ -77,7 +77,7 @@ def record_scalar(event: str, value: float | int, **kwargs: str | int) -> None:
 
 
 class timed:
-    """Tell listeners when the work of a block begins, and how long it took.
+    """Report to listeners when the work of a block begins, and how long it took.
 
     >>> seen = []
     >>> listener = lambda event, seconds, fun_name: seen.append((event, fun_name))
@@ -192,7 +192,7 @@ def unregister_scalar_listener(callback: Listener) -> None:
 
 
 def clear_event_listeners() -> None:
-    """Forget all listeners, of every kind.
+    """Remove all listeners, of every kind.
 
     >>> tanx.monitoring.clear_event_listeners()
     """

@@ -1,4 +1,4 @@
-"""Products of powers, of which :mod:`tanx._base.symbolic` makes sizes. Plain data.
+"""Products of powers, from which :mod:`tanx._base.symbolic` builds sizes. Plain data.
 
 A size is a sum of terms: pairs of a monomial and its coefficient.
 """
@@ -14,7 +14,7 @@ __all__ = ["ONE", "Factor", "Monomial", "Operation", "Term", "rank", "shown", "t
 
 
 class Operation(NamedTuple):
-    """A factor that is no variable: ``floordiv``, ``mod``, ``max`` or ``min`` of two sizes."""
+    """A factor that is not a variable: ``floordiv``, ``mod``, ``max`` or ``min`` of two sizes."""
 
     name: str
     first: Any

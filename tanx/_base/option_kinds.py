@@ -15,7 +15,7 @@ __all__ = ["Kind", "anything", "boolean", "choice", "device", "device_count", "i
 class Kind(NamedTuple):
     """The values that a flag takes: in words, from Python (``accept``), and from text (``read``).
 
-    Both functions return the value to keep, or raise ``ValueError`` or ``TypeError``.
+    Both functions return the value to store, or raise ``ValueError`` or ``TypeError``.
     """
 
     words: str
@@ -50,7 +50,7 @@ def _accept_boolean(value: Any) -> bool:
 
 
 def _instance(cls: type, *also: type) -> Callable[[Any], Any]:
-    """Accepts instances of ``cls`` as they are and those of ``also`` converted; never a bool."""
+    """Accepts instances of ``cls``, and converts those of ``also``; never a bool."""
 
     def accept(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, (cls, *also)):
@@ -68,7 +68,7 @@ anything = Kind("any object", lambda value: value, str)
 
 
 def _accept_device(value: Any) -> Any:
-    """Devices and shardings are known by what they have: this is a leaf and knows no classes."""
+    """Accepts devices and shardings by their attributes: this module imports no classes."""
     if isinstance(value, str) or hasattr(value, "platform") or hasattr(value, "device_set"):
         return value
     raise TypeError(value)
@@ -78,13 +78,13 @@ device = Kind("a device, a sharding or the name of a platform", _accept_device, 
 
 
 def _accept_platforms(value: Any) -> str:
-    """Names of platforms, separated by commas: all of them must be there."""
+    """Names of platforms, separated by commas: all of them must exist."""
     names = [name.strip() for name in _instance(str)(value).split(",")]
     if set(names) - {"", "cpu"}:
         raise RuntimeError(explain(
-            "tanx.config.jax_platforms", "a platform is asked for that is not there.",
+            "tanx.config.jax_platforms", "a requested platform does not exist.",
             f"asked for: {value}", "present:   cpu",
-            hint="leave the option and the variable JAX_PLATFORMS out."))
+            hint="do not set the option or the variable JAX_PLATFORMS."))
     return value
 
 
@@ -93,9 +93,9 @@ def _accept_device_count(value: Any) -> int:
     count = _instance(int)(value)
     if count not in (-1, 1):
         raise NotImplementedError(explain(
-            "tanx.config.jax_num_cpu_devices", "the CPU is one device; it cannot be several yet.",
+            "tanx.config.jax_num_cpu_devices", "the CPU is one device; several are not supported.",
             f"asked for: {count}",
-            hint="tanx.set_num_threads says how many threads that device has."))
+            hint="tanx.set_num_threads sets the number of its threads."))
     return count
 
 

@@ -1,4 +1,4 @@
-"""Frozen data classes that are quick to make.
+"""Frozen data classes that are fast to define.
 
 The standard library compiles six functions for a frozen class, which takes 1.2 ms; the compiler has
 fifty such classes, and they are made in the first call of a process. A record compiles only its
@@ -41,8 +41,7 @@ def record(cls: type | None = None, /, *, eq: bool = True, slots: bool = False) 
 
 
 def _constructor(cls: type) -> Callable:
-    """``__init__`` with a parameter for each field; ``__post_init__`` is called where there is one.
-    """
+    """``__init__`` with a parameter for each field; calls ``__post_init__`` if there is one."""
     given: dict[str, Any] = {"_set": object.__setattr__}
     by_place: list[str] = []
     by_name: list[str] = []

@@ -1,4 +1,4 @@
-"""Slices of fixed size that start where a computed index says: ``x[tanx.ds(i, 3)]``."""
+"""Slices of fixed size that start at a computed index: ``x[tanx.ds(i, 3)]``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Slice", "ds"]
 class Slice:
     """A slice of fixed size that may start anywhere; made by :func:`ds`.
 
-    It is no tuple, for a tuple is an index of several axes.
+    It is not a tuple, because a tuple is an index of several axes.
     """
 
     __slots__ = ("start", "size", "stride")
@@ -21,7 +21,7 @@ class Slice:
 
     @property
     def span(self) -> int:
-        """How many elements there are from the first to the last one."""
+        """The number of elements from the first to the last one, including skipped ones."""
         return (self.size - 1) * self.stride + 1 if self.size else 0
 
     def __repr__(self) -> str:
@@ -31,9 +31,9 @@ class Slice:
 def ds(start, size: int | None = None, stride: int | None = None) -> Slice | slice:
     """A slice of ``size`` elements from ``start`` on, which may be computed.
 
-    With one argument, the first ``start`` elements, or all where it is None. ``stride`` is the
-    distance between elements. Read beyond the end of an array, the slice is moved inside; an
-    update there is dropped.
+    With one argument, the first ``start`` elements, or all if it is None. ``stride`` is the
+    distance between elements. A read beyond the end of an array is moved inside; an update there is
+    dropped.
 
     >>> tanx.jit(lambda x, i: x[tanx.ds(i, 2)])(jnp.arange(5), 1)
     Array([1, 2], dtype=int32)

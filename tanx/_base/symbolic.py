@@ -1,13 +1,13 @@
 """Symbolic sizes: integers that are not known yet, as in ``float32[a,2*b + 1]``.
 
 A size is a :class:`DimExpr`, a polynomial in variables such as ``a`` and in quotients, remainders,
-maxima and minima of such polynomials. It stands where a size stands, in shapes and in parameters of
-equations: arithmetic gives other sizes, and comparisons are answered from bounds. Variables are 1
-or more, and a :class:`Scope` may know more of them. What depends on the values is an
-:class:`~tanx.errors.InconclusiveDimensionOperation`. Sizes that cannot be told to be equal count
+maxima and minima of such polynomials. It replaces a number in shapes and in parameters of
+equations: arithmetic gives other sizes, and comparisons are decided from bounds. Variables are 1 or
+more, and a :class:`Scope` may have further constraints. A comparison that depends on the values
+raises :class:`~tanx.errors.InconclusiveDimensionOperation`. Sizes that cannot be proved equal count
 as different, so that ``a == 3`` is false.
 
-:func:`evaluate` puts numbers in place of variables, and :mod:`tanx._core.instantiate` does so in
+:func:`evaluate` substitutes numbers for variables, and :mod:`tanx._core.instantiate` does so in
 whole jaxprs.
 """
 
@@ -46,10 +46,10 @@ class Scope:
             raise ValueError(explain(
                 "tanx.export.SymbolicScope", "constraints must be a sequence of strings.",
                 f"constraints: {constraints_str!r}", hint=f"[{constraints_str!r}]."))
-        self.made: Any = None  # the line of the user's code, where it is known
+        self.made: Any = None  # the line of the user's code, if known
         self.constraints: list[Constraint] = []
-        self.rules: dict[Factor, Dim] = {}  # what equals something else
-        self.products: dict[Monomial, Dim] = {}  # products that equal something else
+        self.rules: dict[Factor, Dim] = {}  # factors that equal other sizes
+        self.products: dict[Monomial, Dim] = {}  # products that equal other sizes
         self.positive: list[DimExpr] = []  # expressions that are 0 or more
         self.ranges: dict[str, tuple[float, float]] = {}
         for text in constraints_str:
@@ -62,7 +62,7 @@ class Scope:
         found = re.fullmatch(r"(.*?)(==|>=|<=)(.*)", text)
         if found is None:
             raise ValueError(explain(
-                "tanx.export.SymbolicScope", "a constraint is made with ==, >= or <=.",
+                "tanx.export.SymbolicScope", "a constraint needs ==, >= or <=.",
                 f"constraint: {text!r}"))
         left, right = parse_dim(found[1], self), parse_dim(found[3], self)
         difference = right - left if found[2] == "<=" else left - right
@@ -80,7 +80,7 @@ class Scope:
         self.ranges.clear()
 
     def _equate(self, left: Dim, right: Dim, difference: DimExpr) -> bool:
-        """Note that two sizes are equal, as a rule that replaces one of them, if that can be."""
+        """Record that two sizes are equal, if possible as a rule that replaces one of them."""
         for one, other in ((left, right), (right, left)):
             factor, terms = _single(one), _terms(one)
             if factor is not None and factor not in _factors(other):
@@ -104,7 +104,7 @@ class Scope:
     def range_of(self, name: str) -> tuple[float, float]:
         """The bounds of a variable."""
         if name not in self.ranges:
-            self.ranges[name] = (1, inf)  # while it is looked for
+            self.ranges[name] = (1, inf)  # during the search
             self.ranges[name] = bounds(DimExpr(((((name, 1),), 1),), self))
         return self.ranges[name]
 
@@ -117,7 +117,7 @@ class Scope:
 
 
 class Constraint(NamedTuple):
-    """A constraint as it was written, and what of it is 0, or else 0 or more."""
+    """A constraint as text, and its expression that is 0, or else 0 or more."""
 
     text: str
     is_equation: bool
@@ -133,7 +133,7 @@ class DimExpr:
     """
 
     __slots__ = ("terms", "scope", "_hash")
-    __array_ufunc__ = None  # NumPy's numbers leave arithmetic to this class
+    __array_ufunc__ = None  # NumPy's numbers defer to this class
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...], scope: Scope):
         self.terms = terms  # the largest monomial first, the constant last; no coefficient is 0
@@ -144,7 +144,7 @@ class DimExpr:
         """The size of some terms, in the same scope."""
         return _made(counts, self.scope)
 
-    # -- arithmetic: with sizes it gives sizes, with anything else arrays --------------------------
+    # -- arithmetic: with sizes it gives sizes, with other values arrays ---------------------------
 
     def _apply(self, other, on_sizes: Callable, on_arrays: Callable):
         size = _as_size(other)
@@ -213,7 +213,7 @@ class DimExpr:
     def __pos__(self):
         return self
 
-    # -- questions ---------------------------------------------------------------------------------
+    # -- comparisons and conversions ---------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
         return self is other or (type(other) is DimExpr and self.terms == other.terms
@@ -271,12 +271,12 @@ class DimExpr:
 
 
 def index(value: Any) -> Dim:
-    """A size as ``operator.index`` gives it, or as it is where it is symbolic."""
+    """A size as by ``operator.index``; unchanged if it is symbolic."""
     return value if type(value) is DimExpr else operator.index(value)
 
 
 def definitely(answer: Callable[[], bool]) -> bool:
-    """Whether something holds for all sizes: False where that depends on them.
+    """Whether a condition holds for all sizes: False if it depends on them.
 
     >>> a, = tanx.export.symbolic_shape("a")
     >>> definitely(lambda: a > 10), definitely(lambda: a > 0)
@@ -308,7 +308,7 @@ def slice_indices(item: slice, size: Dim) -> tuple[Dim, Dim, int]:
 
 
 def common_sizes(*shapes: tuple) -> tuple:
-    """The shape to which all broadcast, as NumPy finds it where no size is symbolic."""
+    """The shape to which all broadcast; by NumPy if no size is symbolic."""
     rank = max(map(len, shapes))
     found: list[Dim] = []
     for axis in range(-rank, 0):
@@ -320,7 +320,7 @@ def common_sizes(*shapes: tuple) -> tuple:
 
 
 def is_symbolic(value: Any) -> bool:
-    """Whether something is a size that is not known yet."""
+    """Whether a value is a symbolic size."""
     return type(value) is DimExpr
 
 
@@ -343,7 +343,7 @@ class Hook:
 
 
 def as_value(value: Any) -> Any:
-    """A size as a number for computations; other values as they are."""
+    """A size as a number for computations; other values unchanged."""
     return Hook.primitive.bind(dim=value) if type(value) is DimExpr else value
 
 
@@ -361,7 +361,7 @@ def _scope(*sizes: Dim) -> Scope:
 
 
 def _made(counts: Mapping[Monomial, int], scope: Scope) -> Dim:
-    """The size with some coefficients, once the rules of its scope are applied."""
+    """The size with some coefficients, after applying the rules of its scope."""
     if scope.rules or scope.products:
         counts = _with_rules(counts, scope)
     left = {monomial: count for monomial, count in counts.items() if count}
@@ -371,7 +371,7 @@ def _made(counts: Mapping[Monomial, int], scope: Scope) -> Dim:
 
 
 def _with_rules(counts: Mapping[Monomial, int], scope: Scope) -> Mapping[Monomial, int]:
-    """The same with expressions replaced that are known to equal something else."""
+    """The coefficients after replacing expressions by the rules of the scope."""
     found: dict[Monomial, int] = {}
     changed = False
     for monomial, count in counts.items():
@@ -408,7 +408,7 @@ def _is_exact(factor: Factor, count: int, monomial: Monomial, scope: Scope) -> b
 
 
 def _degree(size: Dim) -> int:
-    """How many factors the largest product of a size has."""
+    """The number of factors of the largest product of a size."""
     return max((sum(power for _, power in monomial) for monomial, _ in _terms(size)), default=0)
 
 
@@ -433,7 +433,7 @@ def _product(a: Dim, b: Dim) -> Dim:
 
 
 def _divided(a: Dim, b: Dim) -> tuple[Dim, Dim]:
-    """Quotient and remainder; of what polynomials leave open, as operations."""
+    """Quotient and remainder; as operations, if polynomial division does not decide them."""
     if type(b) is int and b == 0:
         raise ZeroDivisionError("a symbolic size is divided by 0")
     quotient, rest = _long_division(a, b)
@@ -448,7 +448,7 @@ def _divided(a: Dim, b: Dim) -> tuple[Dim, Dim]:
 
 
 def _long_division(a: Dim, b: Dim) -> tuple[Dim, Dim]:
-    """Sizes such that a = quotient * b + rest, as much as possible in the quotient."""
+    """Sizes such that a = quotient * b + rest, with the largest possible quotient."""
     (lead, divisor), *_ = _terms(b)
     quotient: Dim = 0
     for monomial, count in _terms(a):
@@ -491,7 +491,7 @@ def _extreme(name: str, a: Dim, b: Dim, difference: tuple[float, float]) -> Dim:
 
 
 def _single(size: Dim) -> Factor | None:
-    """The factor that a size is, if it is just that."""
+    """The only factor of a size, if it has just one; else None."""
     if type(size) is DimExpr and len(size.terms) == 1 and size.terms[0][1] == 1:
         (factor, power), *more = size.terms[0][0]
         return factor if power == 1 and not more else None
@@ -499,7 +499,7 @@ def _single(size: Dim) -> Factor | None:
 
 
 def _factors(size: Dim) -> set[Factor]:
-    """The factors in a size, those inside of operations included."""
+    """The factors in a size, including those inside of operations."""
     found: set[Factor] = set()
     for monomial, _ in _terms(size):
         for factor, _ in monomial:
@@ -539,7 +539,7 @@ def _inconclusive(rule: str, size: Dim) -> InconclusiveDimensionOperation:
     known = [c.text for c in _scope(size).constraints]
     return InconclusiveDimensionOperation(explain(
         "tanx.export", rule, *([f"known: {', '.join(known)}"] if known else []),
-        hint="symbolic_shape(..., constraints=[...]) tells more of them."))
+        hint="symbolic_shape(..., constraints=[...]) adds constraints."))
 
 
 def _other_scope(a: DimExpr, b: DimExpr) -> ValueError:

@@ -1,6 +1,6 @@
-"""Numbers that a symbolic size is between, whatever its variables are.
+"""Bounds of symbolic sizes, for all values of their variables.
 
-Sizes are taken as they are: terms, a scope with what is known of variables, and arithmetic.
+They use the terms of sizes, their scope with constraints on variables, and arithmetic.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Dim = Any  # int or DimExpr
 
 
 def bounds(size: Dim, known: tuple[Dim, ...] | None = None) -> tuple[float, float]:
-    """Numbers that a size is between, whatever its variables are.
+    """The bounds of a size, for all values of its variables.
 
     >>> a, = tanx.export.symbolic_shape("a")
     >>> bounds(a), bounds(3 - a), bounds(a % 5)
@@ -47,7 +47,7 @@ def _linear_operations(size: Dim) -> Iterable[tuple[Operation, int, Dim]]:
 
 
 def _without_quotients(size: Dim, known: tuple[Dim, ...]) -> tuple[float, float]:
-    """Bounds once n * (e // n) is taken for e, which is more by less than n."""
+    """Bounds after replacing n * (e // n) by e, which is larger by less than n."""
     low, high = -inf, inf
     for quotient, count, rest in _linear_operations(size):
         divisor = quotient.second
@@ -61,8 +61,7 @@ def _without_quotients(size: Dim, known: tuple[Dim, ...]) -> tuple[float, float]
 
 
 def _without_extremes(size: Dim, known: tuple[Dim, ...]) -> tuple[float, float]:
-    """Bounds once a maximum or minimum is taken for each of the two that it is of, and a remainder
-    for 0 and for the largest one."""
+    """Bounds after replacing extrema by each of their operands, remainders by their ends."""
     low, high = -inf, inf
     for extreme, count, rest in _linear_operations(size):
         if extreme.name in ("max", "min"):
@@ -72,7 +71,7 @@ def _without_extremes(size: Dim, known: tuple[Dim, ...]) -> tuple[float, float]:
             else:
                 low, high = max(low, min(a, c)), min(high, b, d)
         elif extreme.name == "mod" and bounds(extreme.second, known)[0] > 0:
-            # It goes from 0 up to the divisor.
+            # A remainder is from 0 up to the divisor.
             (a, b), (c, d) = (bounds(rest + count * end, known)
                               for end in (0, extreme.second - 1))
             low, high = max(low, min(a, c)), min(high, max(b, d))
@@ -80,7 +79,7 @@ def _without_extremes(size: Dim, known: tuple[Dim, ...]) -> tuple[float, float]:
 
 
 def _above(size: Dim, positive: Dim, known: tuple[Dim, ...]) -> float:
-    """A lower bound that follows from another size being 0 or more."""
+    """A lower bound from another size that is 0 or more."""
     mine = dict(size.terms)
     found: float = -inf
     for monomial, count in positive.terms:
@@ -94,10 +93,10 @@ def _above(size: Dim, positive: Dim, known: tuple[Dim, ...]) -> float:
 
 
 def _interval(size: Dim, known: tuple[Dim, ...]) -> tuple[float, float]:
-    """Bounds term by term, once factors that all terms share are taken out.
+    """Bounds term by term, after factoring out common factors.
 
-    Only ``known`` may be used on the way: a constraint such as ``a >= mod(a, 3)`` would be asked
-    for the bounds of ``a`` for ever.
+    Only ``known`` may be used here: with a constraint such as ``a >= mod(a, 3)``, the search for
+    the bounds of ``a`` would not end.
     """
     shared = dict(size.terms[0][0])
     for monomial, _ in size.terms[1:]:

@@ -13,13 +13,13 @@ Operations = Mapping[str, Callable[[Dim, Dim], Dim]]
 
 _TOKEN = r"\s*(?:([A-Za-z_]\w*)|(\d{1,18})|([-+*^(),]))"
 MOST_NESTED = 50
-"""Levels of parentheses: a text that has more is an error, not a crash."""
+"""Limit of nested parentheses, so that a deep text is an error, not a crash."""
 
 
 def parse(text: str, variable: Callable[[str], Dim], operations: Operations) -> Dim:
     """The size that a text describes; ValueError if it does not describe one.
 
-    ``variable`` makes a size of a name; ``operations`` are functions that the text may call.
+    ``variable`` makes a size from a name; ``operations`` are functions that the text may call.
     """
     parser = _Parser(text, variable, operations)
     found = parser.sum()

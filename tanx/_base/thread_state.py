@@ -1,12 +1,12 @@
-"""The state of the calling thread that native code must know before it runs a program.
+"""The state of the calling thread that native code checks before it runs a program.
 
 Each thread has three words, found through the thread-specific storage of Python's C API:
 
-    STAGING   not zero while what runs is staged, so that calls become equations
-    KEY       the address of the thread's :func:`~tanx._base.flags.trace_key`, kept for good
+    STAGING   nonzero while a function is staged, so that calls become equations
+    KEY       the address of the thread's :func:`~tanx._base.flags.trace_key`, never freed
     VERSION   the value of :data:`flags_version` for which the key holds
 
-Python writes them, at the moments when these things change; native code reads them in each call.
+Python writes them when they change; native code reads them in each call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ flags_version = forever(ctypes.c_int64(0))
 
 
 class _Storage:
-    """A number for each thread, in C; ``key`` is the address by which C functions know it."""
+    """A number for each thread, in C; ``key`` is its address for C functions."""
 
     def __init__(self) -> None:
         api = ctypes.pythonapi
@@ -46,7 +46,7 @@ storage = _Storage()
 
 
 class _Words:
-    """The words of one thread, which the storage forgets before they go."""
+    """The words of one thread; the storage drops them before they are freed."""
 
     def __init__(self) -> None:
         self.words = (ctypes.c_int64 * 3)(0, 0, -1)

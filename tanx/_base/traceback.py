@@ -1,8 +1,8 @@
 """Tracebacks that show the user's lines.
 
-An exception that leaves a public function sheds the frames of the package: the user sees the line
-that made the call, and the lines of their own functions that tanx was running, nothing else. The
-message speaks of the function that was called, not of another one that it was built from.
+Frames of the package are removed from an exception that leaves a public function: the user sees
+only the line of the call, and the lines of their own functions that tanx was running. The message
+names the function that was called, not another one that it uses.
 Setting the flag ``traceback_filtering`` to ``"off"`` shows everything.
 """
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _TOUR = _PACKAGE + "__main__.py"  # written like a user's program
 
-# Frames of these are dropped where tanx called them, and kept where the user did.
+# Frames of these packages are dropped if tanx called them, and kept if the user did.
 _TOOLS = {"contextlib", "functools", "llvmlite", "ml_dtypes", "numpy", "opt_einsum", "scipy"}
 
 
@@ -45,7 +45,7 @@ def boundary(fun: T, shown: bool = False) -> T:
                 _shed(error)
             raise  # a bare raise adds no entry for this frame
 
-    # As functools.wraps would, in half the time: importing tanx makes a thousand of these.
+    # The same as functools.wraps in half the time: importing tanx makes a thousand of these.
     public.__name__, public.__qualname__ = fun.__name__, fun.__qualname__
     public.__doc__, public.__module__ = fun.__doc__, fun.__module__
     public.__dict__.update(fun.__dict__)
@@ -54,15 +54,15 @@ def boundary(fun: T, shown: bool = False) -> T:
 
 
 def shown(fun: T) -> T:
-    """:func:`boundary`, for what a window shows: messages begin with the name that it has there.
+    """:func:`boundary`, for members of a window: messages begin with the name in that window.
 
-    Not where it was given functions: what these were called with is theirs to speak of.
+    Not if it was given functions: errors of these keep their messages.
     """
     return boundary(fun, shown=True)
 
 
 def trimmed(traceback: TracebackType | None) -> TracebackType | None:
-    """A copy of ``traceback`` without the frames of tanx, and of the tools it was using."""
+    """A copy of ``traceback`` without the frames of tanx, and of packages that tanx called."""
     kept = []
     inside = False
     while traceback is not None:
@@ -82,9 +82,9 @@ def trimmed(traceback: TracebackType | None) -> TracebackType | None:
 
 
 class Filtering:
-    """How tracebacks are trimmed: the option of that name, which :mod:`.config` sets.
+    """How tracebacks are trimmed: the value of the option, which :mod:`.config` sets.
 
-    A hook, because the functions of that file have their tracebacks trimmed, too.
+    A hook, because tracebacks of the functions of that file are trimmed, too.
     """
 
     mode: Callable[[], str] = staticmethod(lambda: "off")
@@ -93,7 +93,7 @@ class Filtering:
 def _shed(error: BaseException) -> bool:
     """Trim the traceback of ``error`` and of the exceptions it was raised from.
 
-    Says whether nothing is left: no function of the user's was running.
+    Returns whether nothing is left: no function of the user was running.
     """
     if Filtering.mode() == "off":
         return False
@@ -113,8 +113,8 @@ def _given_functions(args: tuple, kwargs: dict) -> bool:
 def credit(error: BaseException, public: Any) -> None:
     """Trim the traceback of ``error``, and let its message begin with the name of ``public``.
 
-    Where it begins with the name of another function of tanx, that is, and no function of the
-    user's was running.
+    Only if it begins with the name of another function of tanx, and no function of the user was
+    running.
     """
     if not _shed(error):
         return
@@ -122,5 +122,5 @@ def credit(error: BaseException, public: Any) -> None:
     window, _, name = inner.rpartition(".")
     if colon and re.fullmatch(r"tanx\.(?!Array\.)\S+", inner) and (
             getattr(sys.modules.get(window), name, None) is not public):
-        # By __init__, for NumPy's AxisError keeps its message elsewhere than in args.
+        # By __init__: NumPy's AxisError does not store its message in args.
         error.__init__(f"{public.__module__}.{public.__name__}: {rest}")

@@ -6,8 +6,8 @@ A structure is kept as a *spec* of plain tuples, so that comparing and hashing r
          | (node, aux, leaves, None)           a node with ``leaves`` children, all of them leaves
          | (node, aux, leaves, (spec, ...))    any other node, with ``leaves`` leaves below it
 
-A node that has only leaves is always written the short way: equal structures, equal specs. It also
-lets flattening take such children, and unflattening give them, in one stroke.
+A node that has only leaves always has the short form, so that equal structures have equal specs. It
+also lets flattening and unflattening handle such children in one operation.
 """
 import itertools
 from collections.abc import Callable, Iterable, Iterator
@@ -35,9 +35,9 @@ __all__ = ["PyTreeDef", "default_registry", "tree_flatten"]
 # ------------------------------------------------------------------------------------ flattening
 
 def tree_flatten(tree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list, "PyTreeDef"]:
-    """Take a tree apart: its leaves, from left to right, and its structure.
+    """The leaves of a tree, from left to right, and its structure.
 
-    ``is_leaf(subtree)`` may declare subtrees to be leaves; it is asked before they are opened.
+    ``is_leaf(subtree)`` may declare subtrees to be leaves; it is called before they are flattened.
 
     >>> tree_flatten({"b": [1, 2], "a": (3, None)})
     ([3, 1, 2], PyTreeDef({'a': (*, None), 'b': [*, *]}))
@@ -60,8 +60,7 @@ def tree_flatten(tree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
 def flatten_node(node, tree, leaves: list):
     """Append the leaves of ``tree``, whose type has ``node``; return its spec.
 
-    It recurses, which is the quickest way; trees deeper than Python's stack go the way of
-    :func:`flatten_until`.
+    It recurses, which is fastest; trees deeper than Python's stack use :func:`flatten_until`.
     """
     children, aux = node.flatten(tree)
     for child in children:
@@ -84,12 +83,12 @@ def flatten_node(node, tree, leaves: list):
 
 
 DEEPEST = 20_000
-"""Levels a tree may have. Hashing a spec takes 160 bytes of the C stack for each (of 8 MB)."""
+"""Limit of levels of a tree. Hashing a spec takes 160 bytes of the C stack (8 MB) per level."""
 
 
 def flatten_until(tree, leaves: list, is_leaf):
     """Like ``flatten_node`` for any tree; subtrees for which ``is_leaf`` holds are leaves."""
-    around: list = []  # nodes that are not finished, with what is left of their children
+    around: list = []  # unfinished nodes, with their remaining children
     rest: Iterator[Any] = iter((tree,))
     specs: list = []
     while True:
@@ -113,7 +112,7 @@ def flatten_until(tree, leaves: list, is_leaf):
 
 
 def flatten_with_paths(tree, leaves: list, is_leaf):
-    """Like ``flatten_until``; appends pairs of path and leaf, and asks ``is_leaf(path, tree)``."""
+    """Like ``flatten_until``; appends pairs of path and leaf, and calls ``is_leaf(path, tree)``."""
     around: list = []
     path: tuple = ()
     rest: Iterator[tuple[tuple, Any]] = iter([((), tree)])
@@ -140,7 +139,7 @@ def flatten_with_paths(tree, leaves: list, is_leaf):
 
 
 def check_depth(around: list, tree) -> None:
-    """Refuse trees that have no end, or come near to it."""
+    """Raise for trees that are infinite, or too deep."""
     if len(around) >= DEEPEST:
         raise RecursionError(explain(
             "tanx.tree", f"a tree may have {DEEPEST} levels.",
@@ -149,7 +148,7 @@ def check_depth(around: list, tree) -> None:
 
 
 def flatten_prefix(spec, tree, leaves: list) -> bool:
-    """Append the subtrees of ``tree`` at the leaves of ``spec``; False where they do not match."""
+    """Append the subtrees of ``tree`` at the leaves of ``spec``; False if they do not match."""
     rest = [(spec, tree)]
     while rest:
         spec, tree = rest.pop()
@@ -191,9 +190,9 @@ def unflatten_node(spec, leaves: tuple, at: int):
 
 # ---------------------------------------------------------------------------- straight-line code
 
-# A structure that is used again and again (the result of a jitted function, say) pays for Python
-# code of its own, without loops and calls; it is quicker than a walk over the spec many times.
-# Compiling takes about as long as fifty walks.
+# A structure that is used repeatedly (such as the result of a jitted function) is worth its own
+# Python code without loops and calls, which is faster than a traversal of the spec. Compiling it
+# takes about as long as fifty traversals.
 WALKS = 50
 
 
@@ -212,7 +211,7 @@ def compile_unflatten(spec) -> Callable[[Iterable], Any]:
 
 
 def compile_flatten(spec) -> Callable[[Any], list | None]:
-    """A function from a tree to its leaves, or to None if it has not got an equal structure."""
+    """A function from a tree to its leaves, or to None if its structure differs."""
     lines: list[str] = []
     names: list[str] = []
     values: dict[str, Any] = {"leaf_types": leaf_types}
@@ -268,7 +267,7 @@ def count_leaves(spec) -> int:
     return 1 if spec is None else spec[2]
 
 
-# These go through a spec without recursion: trees may be deeper than Python's stack.
+# These traverse a spec without recursion: trees may be deeper than Python's stack.
 
 
 def steps(spec) -> list:
@@ -285,8 +284,7 @@ def steps(spec) -> list:
 
 
 def fold(spec, leaf: Callable[[], Any], combine: Callable[[Any, Any, list], Any]):
-    """Put a structure together: ``leaf()`` for each leaf, from left to right, and
-    ``combine(node, aux, children)`` above."""
+    """Fold a structure: ``leaf()`` for leaves, ``combine(node, aux, children)`` for nodes."""
     stack: list = []
     for step in steps(spec):
         if step is None:
@@ -315,7 +313,7 @@ def records(spec):
 
 
 def same(spec, other) -> bool:
-    """Whether two specs are equal, node by node; an error names the node that does not compare."""
+    """Whether two specs are equal, node by node; an error names a node that cannot be compared."""
     rest = [(spec, other)]
     while rest:
         spec, other = rest.pop()
@@ -333,7 +331,7 @@ def same(spec, other) -> bool:
 
 
 def hash_without(spec) -> int:
-    """The hash of a spec that leaves out aux data that has none."""
+    """The hash of a spec, without aux data that is not hashable."""
     return hash(tuple([
         step if step is None else (step[0], step[2], hash_of(step[1])) for step in steps(spec)]))
 
@@ -343,7 +341,7 @@ def hash_of(aux) -> int:
         return hash(aux)
     except RecursionError:  # of an exhausted stack
         raise
-    except Exception:  # dicts and arrays have none; equality distinguishes structures
+    except Exception:  # dicts and arrays are not hashable; equality distinguishes structures
         return 0
 
 
@@ -421,7 +419,7 @@ def describe(tree) -> str:
 # ------------------------------------------------------------------------------------- PyTreeDef
 
 class PyTreeDef:
-    """The structure of a pytree: the tree with its leaves taken out.
+    """The structure of a pytree: the tree without its leaves.
 
     Made by :func:`tanx.tree.structure` and similar functions. Immutable; structures compare, hash,
     print and pickle by what they contain.
@@ -471,7 +469,7 @@ class PyTreeDef:
     def _check(self, function: str, leaves: tuple) -> None:
         if len(leaves) != self.num_leaves:
             raise ValueError(explain(
-                function, "a tree is made from as many leaves as its structure has.",
+                function, "the number of leaves must be that of the structure.",
                 f"structure: {self}", f"expected:  {plural(self.num_leaves, 'leaf', 'leaves')}",
                 f"given:     {plural(len(leaves), 'leaf', 'leaves')}"))
 
@@ -493,7 +491,7 @@ class PyTreeDef:
         if self._spec is None:
             return None
         node, aux = self._spec[:2]
-        # The aux data of a namedtuple is its type, which is there already.
+        # The aux data of a namedtuple is its type, which is the first item.
         return node.type, None if aux is node.type else node.to_public(aux)
 
     @staticmethod
@@ -562,7 +560,7 @@ class PyTreeDef:
             return NotImplemented
         try:
             return self._spec == other._spec
-        except Exception:  # it is too deep for tuples to compare, or some aux data does not
+        except Exception:  # too deep to compare tuples, or aux data cannot be compared
             return same(self._spec, other._spec)
 
     def __hash__(self) -> int:
@@ -582,7 +580,7 @@ class PyTreeDef:
         return f"PyTreeDef({show(self._spec)})"
 
     def __reduce__(self):
-        # Flat, for pickle goes down by recursion.
+        # Flat, because pickle recurses.
         return _from_steps, ([step and (step[0], step[1], len(child_specs(step)))
                               for step in steps(self._spec)],)
 

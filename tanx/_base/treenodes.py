@@ -1,8 +1,8 @@
-"""Node types of pytrees: how each kind of container comes apart and is put together again.
+"""Node types of pytrees: how each kind of container is flattened and rebuilt.
 
-A value is a *node* when its type has an entry in :data:`nodes`, or is a namedtuple; every other
-value is a *leaf*. One :class:`Node` a type holds all that is special about that type: the rest of
-the machinery (flattening, structures, errors) treats every node alike.
+A value is a *node* if its type has an entry in :data:`nodes`, or is a namedtuple; every other
+value is a *leaf*. One :class:`Node` per type holds everything specific to that type: the rest of
+the code (flattening, structures, errors) treats all nodes in the same way.
 """
 import inspect
 from collections import OrderedDict, defaultdict
@@ -109,7 +109,7 @@ def tuple_code(names: list[str]) -> str:
 
 
 def check_arity(holds: bool, rule: str, *facts: str) -> None:
-    """Refuse to make a node with a number of children it cannot have."""
+    """Raise for a node with an invalid number of children."""
     if not holds:
         raise RuntimeError(explain(
             "tanx.tree_util.PyTreeDef.from_node_data_and_children", rule, *facts))
@@ -127,11 +127,11 @@ def sorted_items(tree: dict) -> tuple[tuple, tuple]:
     except Exception as error:
         raise ValueError(explain(
             "tanx.tree.flatten",
-            "the keys of a dict must be sortable, for leaves come in the order of the keys.",
+            "the keys of a dict must be sortable: leaves are in the order of the keys.",
             f"keys: {shorten(', '.join(map(repr, tree)), 80)}",
             hint="use keys of one type, or a collections.OrderedDict, which has its own order.",
         )) from error
-    return itemgetter(*keys)(tree), tuple(keys)                  # the quickest of many ways
+    return itemgetter(*keys)(tree), tuple(keys)                  # the fastest of many ways
 
 
 def tuple_getter(names: tuple[str, ...]) -> Callable[[Any], tuple]:
@@ -146,14 +146,14 @@ def tuple_getter(names: tuple[str, ...]) -> Callable[[Any], tuple]:
 
 # ------------------------------------------------------------------------------- kinds of nodes
 
-Bind = Callable[[Any], str]             # enters a value into code: gives an expression for it
+Bind = Callable[[Any], str]             # binds a value in code: returns an expression for it
 
 
 class Node:
     """The facts about one type of container in pytrees.
 
-    ``flatten`` gives the children (a tuple or list) and the *aux data*: all that must be equal in
-    two trees of one structure. ``unflatten`` takes them back, the children as a tuple.
+    ``flatten`` returns the children (a tuple or list) and the *aux data*: everything that must be
+    equal in two trees of one structure. ``unflatten`` is the inverse, with the children as a tuple.
     """
 
     __slots__ = ("type",)
@@ -164,7 +164,7 @@ class Node:
         self.type = kind
 
     def keys(self, aux, count: int) -> Iterable:
-        """The steps to the children, as far as the structure alone determines them."""
+        """The steps to the children, from the structure alone."""
         return map(FlattenedIndexKey, range(count))
 
     def flatten_with_keys(self, tree) -> tuple[Iterable, Sequence, Any]:
@@ -198,7 +198,7 @@ class Node:
         return f"{bind(self.unflatten)}({bind(aux)}, {tuple_code(children)})"
 
     def match_code(self, aux, tree: str, children: list[str], bind: Bind) -> list[str]:
-        """Statements that assign the children of ``tree``, or return None if it is not alike."""
+        """Statements that assign the children of ``tree``, or return None if it does not match."""
         return [f"if type({tree}) is not {bind(self.type)}: return None",
                 f"found, aux = {bind(self.flatten)}({tree})",
                 f"if len(found) != {len(children)}: return None",
@@ -206,7 +206,7 @@ class Node:
                 f"{tuple_code(children)} = found"]
 
     def to_public(self, aux):
-        """The aux data as methods of ``PyTreeDef`` show it."""
+        """The aux data in the form that methods of ``PyTreeDef`` return."""
         return aux
 
     def from_public(self, data, count: int):
@@ -303,7 +303,7 @@ class DictNode(Node):
 
     def unflatten(self, aux, children):
         tree = {}
-        for key, child in zip(aux, children):                         # quicker than dict(zip(…))
+        for key, child in zip(aux, children):                         # faster than dict(zip(…))
             tree[key] = child
         return tree
 
@@ -334,7 +334,7 @@ class DictNode(Node):
 
 
 class OrderedDictNode(Node):
-    """OrderedDict: children in their own order; trees that differ in the order differ."""
+    """OrderedDict: children in its order, which is part of the structure."""
 
     __slots__ = ()
 
@@ -391,11 +391,11 @@ class NamedTupleNode(Node):
 
 
 class CustomNode(Node):
-    """A type registered with functions of its own.
+    """A type registered with its own functions.
 
     ``to_children(tree)`` returns ``(children, aux)``, ``to_pairs(tree)`` returns
-    ``((key, child), ...), aux``. Either may be None, not both. What ``from_children`` gives is
-    looked at when it is first used.
+    ``((key, child), ...), aux``. Either may be None, not both. The result of ``from_children`` is
+    checked at its first use.
     """
 
     __slots__ = ("to_children", "from_children", "unflatten", "to_pairs")
@@ -409,7 +409,7 @@ class CustomNode(Node):
         self.to_pairs = to_pairs
 
     def _first_unflatten(self, aux, children):
-        """Put a tree together, and say what is wrong with it; later uses do not ask again."""
+        """Rebuild a tree, and check it; later uses skip the check."""
         if self.unflatten is self.from_children:  # native calls may have taken this function
             return self.from_children(aux, children)
         try:
@@ -421,7 +421,7 @@ class CustomNode(Node):
                 f"called as: unflatten(aux_data, children), with {len(children)} children"))
             raise
         if any(child is None for child in children):
-            return tree  # classes may leave out fields that are None: such a tree proves nothing
+            return tree  # classes may omit fields that are None: such a tree proves nothing
         self.unflatten = self.from_children
         problem = self._loss(tree, children)
         if problem:
@@ -431,12 +431,12 @@ class CustomNode(Node):
         return tree
 
     def _loss(self, tree, children) -> str | None:
-        """The parts missing from a tree that was put together from children, or None."""
+        """The parts missing from a tree rebuilt from children, or None."""
         if not isinstance(tree, self.type):
             return f"an object of type {type(tree).__name__}"
         try:
             kept, _ = self.flatten(tree)
-        except Exception:  # it may need other leaves than these
+        except Exception:  # it may need other leaves
             return None
         if len(kept) != len(children):
             return f"an object with {len(kept)} of {len(children)} children"
@@ -517,8 +517,8 @@ class DataclassNode(Node):
 
 # ------------------------------------------------------------------------------------- registry
 
-# Two tables, so that the commonest question (is this a leaf?) is one lookup of its type. They
-# hold every type ever seen in a tree: types are few and mostly live as long as the program.
+# Two tables, so that the most common question (is this a leaf?) is one lookup of its type. They
+# hold every type seen in a tree: types are few and usually live as long as the program.
 nodes: dict[type, Node] = {
     type(None): NoneNode(type(None)),
     tuple: TupleNode(tuple),
@@ -536,7 +536,7 @@ def node_of(kind: type) -> Node | None:
     if node is not None or kind in leaf_types:
         return node
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        # setdefault: of two threads at once both must get the same node, as nodes compare by `is`.
+        # setdefault: two threads must get the same node, because nodes are compared by `is`.
         return nodes.setdefault(kind, NamedTupleNode(kind))
     leaf_types.add(kind)
     return None
@@ -553,7 +553,7 @@ def registered_node(kind: type) -> Node:
 
 
 def register(function: str, node: Node) -> None:
-    """Enter ``node`` on behalf of the public ``function``."""
+    """Register ``node`` for the public ``function``."""
     known = nodes.get(node.type)
     if known is not None and not isinstance(known, NamedTupleNode):
         raise ValueError(explain(
@@ -563,13 +563,13 @@ def register(function: str, node: Node) -> None:
 
 
 def check_type(function: str, kind) -> None:
-    """Refuse to register anything but a class."""
+    """Raise if ``kind`` is not a class."""
     if not isinstance(kind, type):
         raise TypeError(explain(function, "only a class can be registered.", f"got: {kind!r}"))
 
 
 def check_callable(function: str, parameter: str, value, *arguments: str) -> None:
-    """Refuse a ``value`` that cannot be called with positional ``arguments``."""
+    """Raise if ``value`` cannot be called with positional ``arguments``."""
     call = f"{parameter}({', '.join(arguments)})"
     if not callable(value):
         raise TypeError(explain(

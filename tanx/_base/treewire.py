@@ -1,4 +1,4 @@
-"""Structures of pytrees as bytes: a protocol buffer, written and read by hand.
+"""Structures of pytrees as bytes: a protocol buffer, with its own encoder and decoder.
 
     message PyTreeDef { repeated Node nodes = 1; repeated string interned_strings = 2; }
     message Node      { uint32 arity = 1; Kind kind = 2; DictKeys keys = 3; }
@@ -50,7 +50,7 @@ def decode_node(node: dict, strings: list[str]) -> tuple:
     if kind is dict:
         keys = tuple([strings[i] for i in varints(dict(fields(node.get(3, b""))).get(1, b""))])
     if arity != (arity if kind in (tuple, list) else len(keys or ())):
-        raise ValueError("a node of this kind cannot have so many children")
+        raise ValueError("a node of this kind cannot have that many children")
     return kind, arity, keys
 
 
@@ -68,7 +68,7 @@ def intern(key, strings: dict[str, int]) -> int:
 
 
 def varint(value: int) -> bytes:
-    """Seven bits a byte, lowest first; the eighth says that more follow."""
+    """Seven bits per byte, lowest first; the eighth means that more follow."""
     low = bytearray()
     while value > 127:
         low.append(value & 127 | 128)

@@ -11,7 +11,7 @@ from .traceback import boundary
 
 __all__ = ["absence", "load_late", "publish"]
 
-# What each function or class of a room became in the first window that showed it.
+# The public form of each function or class of a room, in the first window that shows it.
 _public: dict[Any, Any] = {}
 
 
@@ -19,10 +19,9 @@ def publish(module_name: str, wrap: Callable[[Any], Any] | None = None) -> None:
     """Finish the window ``module_name``; the last statement of its file.
 
     Functions and classes from private rooms, and the window's own, pass through ``wrap``, once, and
-    take the name of the first window that shows them as their ``__module__``. ``__all__`` lists
-    what the window shows; ``publish`` and ``wrap`` themselves are no part of it, nor are modules of
-    other packages. A file with code of its own says what it shows, by ``__all__``; ``dir`` tells no
-    more than that.
+    take the name of the first window that shows them as their ``__module__``. ``__all__`` lists the
+    members of the window, without ``publish``, ``wrap`` and modules of other packages. A file with
+    its own code defines ``__all__``; ``dir`` shows only these names.
     """
     package = module_name.partition(".")[0] + "."
     window = vars(sys.modules[module_name])
@@ -50,7 +49,7 @@ def load_late(module_name: str) -> None:
     """
     window = vars(sys.modules[module_name])
     window.pop("load_late", None)
-    # By hand: pkgutil would do, and costs 5 ms to import.
+    # Without pkgutil, which takes 5 ms to import.
     (folder,) = window["__path__"]
     rooms = {name.removesuffix(".py") for name in os.listdir(folder) if name[0] != "_" and (
         name.endswith(".py") or os.path.exists(os.path.join(folder, name, "__init__.py")))}
@@ -66,7 +65,7 @@ def load_late(module_name: str) -> None:
                   __dir__=lambda: sorted({*window, *rooms}))
 
 
-# Names of JAX that are still to come, by package. An entry for what has come does no harm.
+# Names of JAX that tanx does not have yet, by package. Obsolete entries are harmless.
 LATER = {
     "tanx.experimental": frozenset("""
         hijax jax2tf mosaic pallas roofline shard source_mapper""".split()),
@@ -82,7 +81,7 @@ def absence(package: str, name: str) -> str | None:
 
 
 class _Absent:
-    """The last finder of modules: says which are still to come."""
+    """The last finder of modules: raises for modules that tanx does not have yet."""
 
     @staticmethod
     def find_spec(name: str, path=None, target=None) -> None:

@@ -1,1 +1,1 @@
-"""What libraries build on: their own primitives, tables of rules, tools for jaxprs."""
+"""The interface for libraries: their own primitives, tables of rules, tools for jaxprs."""

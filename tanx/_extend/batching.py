@@ -1,4 +1,4 @@
-"""Rules for batches, as libraries write them."""
+"""Batching rules in the form that libraries write."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ axis_primitive_batchers = RuleBook("batch_axis", _with_size_and_name, _in_three_
 
 
 def defvectorized(prim) -> None:
-    """State that a primitive of one operand does the same for each element.
+    """Declare that a primitive of one operand works elementwise.
 
     >>> p = tanx.extend.core.Primitive("negative")
     >>> _ = p.def_impl(lambda x: -x), p.def_abstract_eval(lambda x: x)
@@ -74,7 +74,7 @@ def defvectorized(prim) -> None:
 
 
 def defbroadcasting(prim) -> None:
-    """State that a primitive of several operands does the same for each element of all of them.
+    """Declare that a primitive of several operands works elementwise.
 
     >>> p = tanx.extend.core.Primitive("plus")
     >>> _ = p.def_impl(jnp.add), p.def_abstract_eval(lambda x, y: x)
@@ -95,7 +95,7 @@ def defbroadcasting(prim) -> None:
 
 
 def defreducer(prim, ident: Any = None) -> None:
-    """State that a primitive reduces the dimensions in its parameter ``axes``.
+    """Declare that a primitive reduces the dimensions in its parameter ``axes``.
 
     >>> p = tanx.extend.core.Primitive("total")
     >>> _ = p.def_impl(lambda x, axes: jnp.sum(x, axes))

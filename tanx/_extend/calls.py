@@ -1,4 +1,4 @@
-"""Calls by other names than ``jit``: libraries look for them in jaxprs, and may bind them."""
+"""Call primitives other than ``jit``: libraries look for them in jaxprs, and may bind them."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def _flattened_positional(f, store, in_tree, *leaves):
 
 def argnums_partial(f: WrappedFun, dyn_argnums: int | Sequence[int], args: Sequence[Any],
                     require_static_args_hashable: bool = True) -> tuple[WrappedFun, tuple]:
-    """The function of some of its arguments, the others fixed, and the values of these some.
+    """The function of the arguments at ``dyn_argnums``, with the others fixed; and their values.
 
     >>> fun = tanx.extend.linear_util.wrap_init(lambda x, y: x - y)
     >>> partial, dynamic = tanx.api_util.argnums_partial(fun, 1, (10, 3))

@@ -1,9 +1,8 @@
-"""Primitives of a library's own on pytrees of values, of high types too: :class:`HiPrim`.
+"""A library's primitives on pytrees of values, also of high types: :class:`HiPrim`.
 
-An instance is one use: it knows the types of its operands and results, and static
-parameters. A jaxpr shows it as one equation. Eager code and compiled code run its implementation,
-``expand``; each transformation has its own method, which may be left out if the transformation is
-not used.
+An instance is one use: it has the types of its operands and results, and static parameters. A jaxpr
+shows it as one equation. Eager code and compiled code run its implementation, ``expand``; each
+transformation has its own method, which may be omitted if the transformation is not used.
 
 All of them are parameters of one primitive, :data:`call_hi_primitive_p`, whose rules call their
 methods. :mod:`tanx._extend.high_rules` makes some methods from others.
@@ -35,7 +34,7 @@ __all__ = ["AxisData", "HiPrim", "call_hi_primitive_p"]
 
 
 class AxisData(NamedTuple):
-    """The axis that is mapped, as rules for batches see it."""
+    """The mapped axis, for batching rules."""
 
     name: Any
     size: int
@@ -94,7 +93,7 @@ class HiPrim:
     # -- rules -------------------------------------------------------------------------------------
 
     def check(self, *arg_tys) -> None:
-        """Raise if arguments of some types are wrong; any are right unless a subclass says so."""
+        """Raise if arguments have wrong types; by default any are accepted."""
 
     def expand(self, *args):
         """The result, by operations on arrays."""
@@ -163,7 +162,7 @@ class HiPrim:
         return self.expand(*args)
 
     def dce(self, used_outs, live_ins):
-        """The rest of a use if not all results are used: tanx keeps it as it is."""
+        """The rest of a use if not all results are used: tanx keeps all of it."""
         raise NotImplementedError(_not_called(self, "dce"))
 
     def remat(self, trace, *args):
@@ -211,7 +210,7 @@ def _accumulate(accum, grad) -> None:
 
 
 def defines(prim: HiPrim, rule: str) -> bool:
-    """Whether a class has a rule of its own."""
+    """Whether a class defines a rule."""
     return getattr(type(prim), rule) is not getattr(HiPrim, rule)
 
 
@@ -227,7 +226,7 @@ def _results(prim: HiPrim, out, rule: str) -> list:
     leaves, tree = tree_flatten(out)
     if tree != prim.out_tree:
         raise TypeError(explain(
-            f"{type(prim).__name__}.{rule}", "gave another structure than out_aval.",
+            f"{type(prim).__name__}.{rule}", "returned another structure than out_aval.",
             f"out_aval: {prim.out_tree}", f"given:    {tree}"))
     return leaves
 
@@ -241,7 +240,7 @@ class CallHiPrimitive(Primitive):
     lower = never("compiled code has its implementation in its place")
 
     def __init__(self) -> None:
-        self._staged: dict[Any, ClosedJaxpr] = {}  # not in the table of ours: it is users'
+        self._staged: dict[Any, ClosedJaxpr] = {}  # not in the table of tanx's primitives
 
     def infer(self, *types, _prim: HiPrim):
         _prim.check(*_arguments(_prim, types))
@@ -268,7 +267,7 @@ class CallHiPrimitive(Primitive):
             wanted = params["_prim"].out_avals_flat
             if not all(a.matches(b) for a, b in zip(wanted, closed.out_avals)):
                 raise TypeError(explain(
-                    repr(params["_prim"]), "its expand gives other types than out_aval.",
+                    repr(params["_prim"]), "its expand returns other types than out_aval.",
                     f"out_aval: {', '.join(map(str, wanted))}",
                     f"expand:   {', '.join(map(str, closed.out_avals))}"))
             self._staged[key] = closed
@@ -286,7 +285,7 @@ class CallHiPrimitive(Primitive):
         if may_be_pulled and defines(_prim, "vjp_fwd"):
             return _with_pullback(_prim, primals, tangents)
         if may_be_pulled and not defines(_prim, "jvp") and not defines(_prim, "lin"):
-            HiPrim.vjp_fwd(_prim, ())  # says what is missing
+            HiPrim.vjp_fwd(_prim, ())  # raises with what is missing
         if defines(_prim, "jvp") or not defines(_prim, "lin"):
             answer = _prim.jvp(_arguments(_prim, primals), _arguments(_prim, tangents))
         else:
@@ -325,12 +324,12 @@ call_hi_primitive_p = CallHiPrimitive()
 
 
 def _with_pullback(prim: HiPrim, primals: Sequence, tangents: Sequence) -> tuple[list, list]:
-    """Results by ``vjp_fwd``, and tangents of which ``vjp_bwd`` is the transpose."""
+    """Results by ``vjp_fwd``, and tangents whose transpose is ``vjp_bwd``."""
     nonzero = [type(t) is not Zero for t in tangents]
     out, res, *more = prim.vjp_fwd(_arguments(prim, nonzero), *_arguments(prim, primals))
     if len(more) > 1:
         raise NotImplementedError(explain(
-            f"{type(prim).__name__}.vjp_fwd", "residuals with a structure of their own are not "
+            f"{type(prim).__name__}.vjp_fwd", "residuals with a separate structure are not "
             "supported.", hint="return the result, residuals and nzs_out."))
     outs = _results(prim, out, "vjp_fwd")
     residuals, tree = tree_flatten(res)
@@ -375,14 +374,14 @@ def _forward(prim: HiPrim, nonzero: Sequence[bool]) -> Callable | None:
 class HiLinear(CustomLinear):
     """The derivative of a :class:`HiPrim` with rules for reverse mode.
 
-    Its transpose is ``bwd``; where the primitive has a rule for forward mode, ``forward`` gives the
-    tangents themselves.
+    Its transpose is ``bwd``; if the primitive has a rule for forward mode, ``forward`` computes the
+    tangents.
     """
 
     name = "call_hi_primitive_linear"
 
     def __init__(self) -> None:
-        pass  # not in the table of ours, as what it is the derivative of
+        pass  # not in the table of tanx's primitives
 
     def eval(self, *args, forward, name, **params):
         if forward is None:

@@ -48,7 +48,7 @@ class _Recorded(NamedTuple):
     """A rule for tangents that was recorded, for some of them."""
 
     jaxpr: Jaxpr
-    unknown: tuple[bool, ...]  # which tangents of results it gives; the others are zero
+    unknown: tuple[bool, ...]  # which tangents of results it computes; the others are zero
 
 
 def _tangent_types(prim) -> list:
@@ -56,7 +56,7 @@ def _tangent_types(prim) -> list:
 
 
 def _filled(prim, nonzero: Sequence[bool], given: Sequence) -> tuple:
-    """The tangents of the arguments, zeros among them."""
+    """The tangents of the arguments, including zeros."""
     left = iter(given)
     return tree_unflatten(prim.in_tree, [
         next(left) if nz else Zero(a) for a, nz in zip(_tangent_types(prim), nonzero)])
@@ -77,7 +77,7 @@ def _lin_from_jvp(self, nzs_in, *primals):
     known = [t for t, u in zip(outs, unknown) if not u and type(t) is not Zero]
     if known:
         raise NotImplementedError(
-            f"the jvp rule of {type(self).__name__} gives tangents that are not linear.")
+            f"the jvp rule of {type(self).__name__} returns tangents that are not linear.")
     return found, _Residuals(residuals, _Recorded(jaxpr, moving)), tree_unflatten(
         self.out_tree, moving)
 

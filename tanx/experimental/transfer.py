@@ -1,6 +1,6 @@
 """tanx.experimental.transfer: arrays of other processes.
 
-There is one process, so nothing is transferred; what is left are arrays that stand for a failure.
+There is one process, so nothing is transferred; only arrays that represent a failure exist.
 """
 
 from __future__ import annotations

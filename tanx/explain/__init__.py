@@ -1,10 +1,10 @@
-"""tanx.explain: what became of a function, on one screen or on a page.
+"""tanx.explain: how a function was compiled, on one screen or on a page.
 
 ``tanx.explain(f)`` is a function that takes the arguments of ``f``, compiles ``f`` for them, runs
-it a few times, and gives an :class:`Explanation`: which lines became which equations, what was
-fused into which kernel, how long each kernel takes and what the machine could do, which arrays are
-in memory when, and why ``f`` was traced again. Print it for one screen of text; ``save`` writes a
-page, a single HTML file.
+it a few times, and returns an :class:`Explanation`: the equations of each line, the kernels and
+what was fused into them, their times compared with the limits of the machine, the arrays in memory
+over time, and why ``f`` was traced again. Print it for one screen of text; ``save`` writes a page,
+a single HTML file.
 
     >>> def softmax(x):
     ...     e = jnp.exp(x - x.max())
@@ -13,8 +13,8 @@ page, a single HTML file.
     >>> print(explanation.text.splitlines()[1])
     arguments  1 array, 32 B
 
-``f`` is anything that ``tanx.jit`` takes. Of a function that is jitted already, static and donated
-arguments stay so; donated arguments are copied, and can be used afterwards.
+``f`` is any function that ``tanx.jit`` takes. A jitted function keeps its static and donated
+arguments; donated arguments are copied, and can be used afterwards.
 
 ``python -m tanx.explain script.py:function`` explains a function as a script calls it.
 """

@@ -1,4 +1,4 @@
-"""tanx.extend.ifrt_programs: names for programs of XLA's runtime, which tanx has not."""
+"""tanx.extend.ifrt_programs: names for programs of XLA's runtime, which tanx does not have."""
 
 from .._base.traceback import shown
 from .._base.window import publish

@@ -1,4 +1,4 @@
-"""tanx.extend.mlir: names for modules of MLIR, which tanx has not."""
+"""tanx.extend.mlir: names for modules of MLIR, which tanx does not have."""
 
 from .._base.traceback import shown
 from .._base.window import publish

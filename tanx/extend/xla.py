@@ -1,4 +1,4 @@
-"""tanx.extend.xla: names for transformations of XLA's modules, which tanx has not."""
+"""tanx.extend.xla: names for transformations of XLA's modules, which tanx does not have."""
 
 from .._base.traceback import shown
 from .._base.window import publish

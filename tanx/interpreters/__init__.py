@@ -1,4 +1,4 @@
-"""tanx.interpreters: the rules of primitives, as libraries read and extend them."""
+"""tanx.interpreters: the rules of primitives, for libraries that read and extend them."""
 
 from .._base.window import load_late
 

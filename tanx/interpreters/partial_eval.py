@@ -1,4 +1,4 @@
-"""tanx.interpreters.partial_eval: functions staged as jaxprs, and jaxprs taken apart."""
+"""tanx.interpreters.partial_eval: functions staged as jaxprs, and jaxprs split in parts."""
 
 from .._base.traceback import shown
 from .._base.window import publish

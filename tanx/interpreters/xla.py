@@ -1,4 +1,4 @@
-"""tanx.interpreters.xla: what is left of it in JAX: values of libraries' own classes."""
+"""tanx.interpreters.xla: types for values of libraries' own classes."""
 
 from .._base.traceback import shown
 from .._base.window import publish

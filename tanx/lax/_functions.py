@@ -1,7 +1,7 @@
-"""The functions of tanx.lax as they are written, for rooms of the library.
+"""The functions of tanx.lax without wrappers, for rooms of the library.
 
-What users call trims the traceback of an error. Inside the library that would be done at every
-step, and it costs as much as a small operation; what users call there does it already.
+Public functions trim the traceback of an error, which costs as much as a small operation. Inside
+the library that is not needed at every step: the public function that was called does it.
 """
 
 from .._control.associative import *

@@ -121,7 +121,7 @@ def test_constraints():
         (4, np.inf), (1, 10), (2, 20), (3, 3)]
     assert str(c) == "2*b" and d % 2 == 0 and d // 2 * 2 == d and e // 2 * 2 == e
     assert f >= a and f >= 4 and f + 1 > a and (f - a) >= 0
-    for constraints, problem in (["a"], "with ==, >= or <="), (["a > 3"], "with =="), (
+    for constraints, problem in (["a"], "needs ==, >= or <="), (["a > 3"], "needs =="), (
             "a >= 3", "sequence of strings"), (["1 >= 2"], "never holds"), ([3], "a string"):
         with pytest.raises(ValueError, match=problem):
             export.symbolic_shape("a", constraints=constraints)

@@ -257,7 +257,7 @@ def test_heads_of_functions(source, shown):
     ("int f(void) { return 1; }", (), ValueError, "must describe"),
     ("double f(long n, const float *x, float *y) { return 1; }", (), ValueError, "return nothing"),
     ("void f(long n, const float *x, float *y) {}", (["n", "float64[n]"], "float32[n]"),
-     ValueError, "another one than it is"),
+     ValueError, "does not match"),
     ("void f(long n, const float *x, float *y) {}", (["n", "float32[n]"], "float32[m]"),
      ValueError, "size:     m"),
     ("void f(long n, const float *x, float *y) {}", (["float32[n]"], "float32[n]"), ValueError,
@@ -265,15 +265,15 @@ def test_heads_of_functions(source, shown):
     ("void f(long n, const float *x, float *y) {}", (["n", "float32[n]"], "float32"), ValueError,
      "nothing but numbers"),
     ("void f(long n, const float *x, float *y) {}", (["n", "float32[n"], "float32[n]"), ValueError,
-     "describes no parameter"),
+     "not describe a parameter"),
     ("void f(long n, const float *x, float *y) {}", (["n", "text[n]"], "float32[n]"), ValueError,
-     "no type of an array"),
+     "not a type of an array"),
     ("void f(long n, const float *x, float *y) {}", (["n", "float32[n,...]"], "float32[n]"),
-     ValueError, "no type of an array"),
+     ValueError, "not a type of an array"),
     ("void f(long n, const float *x, float *y) {}", (["n", "float16"], "float32[n]"), ValueError,
      "by address only"),
     ("float f(float x) { return x; }", (["float64"], "float32"), ValueError,
-     "another one than it is"),
+     "does not match"),
     ("__global__ void f(float *x) {}", (), NotImplementedError, "no GPU backend"),
     (".version 7.0\n.target sm_90\n", (), NotImplementedError, "no GPU backend"),
     (3.5, (), TypeError, "needs C source text"),
@@ -298,7 +298,7 @@ def test_mistakes_of_calls(args, text):
 
 @compiled
 def test_mistakes_of_elements():
-    with pytest.raises(TypeError, match="do not go together"):
+    with pytest.raises(TypeError, match="do not match"):
         made("polar")(np.ones(2, F32), np.ones(3, F32))
     with pytest.raises(TypeError, match="64 bits"):
         c_function("void f(long n, const double *x, double *y) {}")(1.0)

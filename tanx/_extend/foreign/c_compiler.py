@@ -1,8 +1,8 @@
-"""C source text as a library in this process, by the C compiler of the machine.
+"""C source text as a library in this process, by the machine's C compiler.
 
-What it makes is kept on disk like other compiled code, by a hash of the text, so that the compiler
-is needed once. Text that includes files by ``"name"`` is compiled again each time: the files may
-have changed.
+Libraries are cached on disk like other compiled code, by a hash of the text, so that the compiler
+runs once. Text that includes files by ``"name"`` is compiled again each time: the files may have
+changed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _lock = new_lock()
 
 
 def library_of(source: str, flags: Sequence[str] = ()) -> tuple[str, ctypes.CDLL]:
-    """The library that some text compiles to, and a key that identifies the text."""
+    """The compiled library of a text, and a key that identifies the text."""
     if _CUDA.search(source):
         raise NotImplementedError(explain(
             "tanx.extend.c_function", "this is source for a GPU, and there is no GPU backend yet.",
@@ -53,7 +53,7 @@ def library_of(source: str, flags: Sequence[str] = ()) -> tuple[str, ctypes.CDLL
                 if is_whole:
                     with open(path, "rb") as file:
                         disk_cache.write(key, ("c library",), file.read())
-            library = ctypes.CDLL(path)  # stays when the file is gone
+            library = ctypes.CDLL(path)  # stays loaded after the file is deleted
         if not is_whole:
             key = f"{key} {id(library)}"
         _libraries[key] = library
@@ -69,5 +69,5 @@ def _compile(source: str, flags: Sequence[str], folder: str, path: str) -> None:
         "tanx.extend.c_function",
         [*_OPTIONS, "-I", include_dir(), *flags, text, "-o", path, "-lm"], folder,
         failure="the C compiler rejects the source.",
-        hint="A function of a library that is compiled already needs none: "
+        hint="A function of a compiled library needs no compiler: "
              "pass ctypes.CDLL(path).name.")

@@ -62,7 +62,7 @@ class CFunctionCall(Foreign):
         raise ValueError(explain(
             PUBLIC, "the function has no derivative.", f"function: {function.name}",
             f"operands: {', '.join(str(typeof(x)) for x in primals)}",
-            hint="jvp= or vjp= gives it one; where none is wanted, write "
+            hint="jvp= or vjp= gives it one; where none is needed, write "
                  "tanx.lax.stop_gradient(x)."))
 
     def batch(self, args, dims, *, function):
@@ -118,7 +118,7 @@ class Operation:
         return self._run(*operands)
 
     def _converted(self, x, wanted: str):
-        """An operand of the dtype that the function takes, if nothing is lost by that."""
+        """An operand in the dtype that the function takes, if the conversion is lossless."""
         aval, dtype = typeof(x), np.dtype(wanted)
         if dtypes.canonicalize_dtype(dtype) != dtype:
             raise TypeError(explain(
@@ -146,7 +146,7 @@ class Operation:
             front = np.broadcast_shapes(*fronts.values())
         except ValueError:
             raise TypeError(explain(
-                PUBLIC, "the shapes of operands do not go together.",
+                PUBLIC, "the shapes of operands do not match.",
                 f"function: {self.__name__}",
                 f"operands: {', '.join(str(typeof(x)) for x in operands)}")) from None
         for n in leading:
@@ -159,11 +159,11 @@ class Operation:
 
 
 _RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
-"""Kinds of numbers: one may become another of the same or a higher rank."""
+"""Ranks of kinds of numbers: a number may be converted to the same or a higher rank."""
 
 
 def _broadcast_to(x, shape: tuple[int, ...]):
-    """The operand repeated along dimensions that it lacks or has one element of."""
+    """The operand broadcast to a shape."""
     mine = typeof(x).shape
     kept = [n for n in range(len(mine)) if mine[n] == shape[len(shape) - len(mine) + n]]
     squeezed = reshape(x, [mine[n] for n in kept])
@@ -182,7 +182,7 @@ def _named(function: Callable, name: str) -> Callable:
 
 
 def _with_derivatives(run: Callable, jvp: Callable | None, vjp: Callable | None) -> Callable:
-    """The function with the rules that there are for it."""
+    """The function with the given derivative rules."""
     if jvp is not None:
         forward = _rule(jvp)
         differentiable = custom_jvp(run)
@@ -194,7 +194,7 @@ def _with_derivatives(run: Callable, jvp: Callable | None, vjp: Callable | None)
             live = [n for n, t in enumerate(tangents) if type(t) is not SymbolicZero]
 
             def push(known, given):
-                """The tangent of the result, for the tangents that are not known to be zero."""
+                """The tangent of the result, from the nonzero tangents."""
                 given = dict(zip(live, given))
                 return forward(known[0], *known[1], *(
                     given[n] if n in given else zeros_of(t.aval)
@@ -221,14 +221,14 @@ def _with_derivatives(run: Callable, jvp: Callable | None, vjp: Callable | None)
 
 
 def _pulled_back(vjp: Callable, out, primals: tuple, ct) -> tuple:
-    """The cotangents of operands by a user's rule, which gives one alone or a tuple."""
+    """The cotangents of operands by a user's rule, which returns one or a tuple."""
     cts = ct if isinstance(ct, tuple) else (ct,)
     found = _rule(vjp)(out, *primals, *cts)
     return tuple(found) if isinstance(found, tuple | list) else (found,)
 
 
 def _rule(rule: Callable) -> Callable:
-    """A rule as a function of the results and its other arguments; it may ask for ``out``."""
+    """A rule as a function of the results and its other arguments; it may have ``out``."""
     try:
         wants = "out" in inspect.signature(rule).parameters
     except (TypeError, ValueError):
@@ -236,7 +236,7 @@ def _rule(rule: Callable) -> Callable:
     return lambda out, *args: rule(*args, out=out) if wants else rule(*args)
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def c_function(function: Any, in_types: Sequence[Any] | None = None,
@@ -245,27 +245,27 @@ def c_function(function: Any, in_types: Sequence[Any] | None = None,
                returns: str | None = None, flags: Sequence[str] = ()) -> Operation:
     """A C function as an operation on arrays, which compiled code calls by its address.
 
-    ``function`` is C source text, which the machine's C compiler compiles, or a function that is
-    compiled already: one of ``ctypes``, as ``ctypes.CDLL(path).f`` is, or an object with an
-    ``address``, as Numba's ``cfunc`` makes.
+    ``function`` is C source text, which the machine's C compiler compiles, or a compiled function:
+    one of ``ctypes``, such as ``ctypes.CDLL(path).f``, or an object with an ``address``, such as
+    Numba's ``cfunc``.
 
     Source of the form ``(long n, const T *x, ..., T *y)`` needs no description: it is called on
     arrays of any shape and works on each of ``n`` elements; so is a function that takes and
     returns numbers. Otherwise ``in_types`` and ``out_types`` describe the parameters of the C
     function, in order: ``"float32[n,3]"`` is an array, ``"float32"`` a number by value, ``"n"`` a
-    size as ``long``. A first size ``...`` stands for any number of dimensions; ``"..."`` by itself
-    is how many elements these have. A function of arrays returns nothing, or an error: an ``int``
-    that is not 0 or a ``char *`` that is not NULL; for one that is compiled already, ``returns``
-    says so (``"int"``, ``"char *"``).
+    size as ``long``. A first size ``...`` means any number of dimensions; ``"..."`` by itself is
+    their number of elements. A function of arrays returns nothing, or an error: a nonzero ``int``
+    or a ``char *`` that is not NULL; for a compiled function, ``returns`` states it (``"int"``,
+    ``"char *"``).
 
     - ``jvp(*operands, *tangents)`` returns the tangent of the result;
     - ``vjp(*operands, *cotangents)`` returns the cotangents of the operands. Either may have a
       parameter ``out``, which gets the result. With both, forward mode has the one and reverse
       mode the other;
-    - ``batch(axis_size, in_batched, *operands)`` is a rule as that of
-      :class:`tanx.custom_batching.custom_vmap`. Without it, leading dimensions take the batch, or
-      else the function is called in a loop;
-    - ``name``: which function of the source is meant; ``flags``: more options for the compiler.
+    - ``batch(axis_size, in_batched, *operands)`` is a rule like that of
+        :class:`tanx.custom_batching.custom_vmap`. Without it, the batch becomes a leading
+        dimension, or else the function is called in a loop;
+      - ``name``: the name of the function in the source; ``flags``: more options for the compiler.
 
     >>> import ctypes
     >>> cbrt = tanx.extend.c_function(ctypes.CDLL("libm.so.6").cbrtf, ["float32"], "float32",
@@ -306,12 +306,12 @@ def _from_source(source: str, in_types, out_types, name: str | None, flags: Sequ
 
 
 def _check_numbers(made: CFunction, head) -> None:
-    """A function of numbers must be declared as one."""
+    """Check that a function of numbers is declared as one."""
     mine = [p[1] for p in made.parameters]
     if [p.dtype for p in head.parameters if not p.pointers] != mine or (
             head.returns.dtype != made.returns or head.returns.pointers):
         raise ValueError(explain(
-            PUBLIC, "the function is described as another one than it is.", f"function:  {head}",
+            PUBLIC, "the description does not match the function.", f"function:  {head}",
             f"described: {made.returns} of ({', '.join(mine)})"))
 
 
@@ -341,7 +341,7 @@ def _from_pointer(function: Any, in_types, out_types, name: str | None, returns:
 
 
 class _Key:
-    """A placeholder for a function that another process may have elsewhere, or not at all."""
+    """A placeholder for a function, whose address differs between processes."""
 
     def __repr__(self) -> str:
         return f"_Key({id(self):#x})"

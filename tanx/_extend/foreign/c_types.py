@@ -1,11 +1,11 @@
-"""What C functions take and give: types as users write them, and as C source declares them.
+"""Types of parameters and results of C functions: from users' descriptions, and from C source.
 
 A parameter of a C function is written as a text:
 
 - ``"float32[n,3]"``: an array by its address, with named and fixed sizes;
 - ``"float32[...,n]"``: the same for any number of leading dimensions;
 - ``"float32"``: a number by its value;
-- ``"n"``: the size of that name, and ``"..."``: how many elements the leading dimensions have.
+- ``"n"``: the size of that name, and ``"..."``: the number of elements of the leading dimensions.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _CTYPES = {getattr(ctypes, f"c_{name}"): np.dtype(getattr(ctypes, f"c_{name}")).
                         "uint64", "float", "double")}
 
 
-# -- as users write them ---------------------------------------------------------------------------
+# -- users' descriptions ---------------------------------------------------------------------------
 
 _ARRAY = re.compile(r"^([A-Za-z_]\w*)\s*\[(.*)\]$")
 
@@ -61,7 +61,7 @@ def _wrong(rule: str, *facts: str, hint: str | None = None) -> ValueError:
 
 
 def _dtype(name: Any) -> str | None:
-    """The name of a dtype, or None for something else."""
+    """The name of a dtype, or None for other values."""
     if not isinstance(name, str):
         try:
             name = np.dtype(name).name
@@ -72,7 +72,7 @@ def _dtype(name: Any) -> str | None:
 
 
 def _parameter(given: Any, number: int) -> Parameter:
-    """A parameter from what the user wrote for it."""
+    """A parameter from the user's description."""
     if isinstance(given, Parameter):
         return given._replace(number=number if given.kind != "size" else -1)
     if hasattr(given, "shape") and hasattr(given, "dtype"):
@@ -82,7 +82,7 @@ def _parameter(given: Any, number: int) -> Parameter:
         dtype = _dtype(match[1])
         dims = [_dimension(d.strip(), text) for d in match[2].split(",")] if match[2] else []
         if dtype is None or "..." in dims[1:]:
-            raise _wrong("this is no type of an array.", f"found: {text!r}",
+            raise _wrong("this is not a type of an array.", f"found: {text!r}",
                          hint='"float32[n,3]" is one; "..." may come first among its sizes.')
         return Parameter("array", dtype, number, tuple(dims))
     dtype = _dtype(text)
@@ -93,7 +93,7 @@ def _parameter(given: Any, number: int) -> Parameter:
         return Parameter("value", dtype, number)
     if isinstance(text, str) and (text == "..." or text.isidentifier()):
         return Parameter("size", _LONG, -1, (text,))
-    raise _wrong("this describes no parameter of a C function.", f"found: {given!r:.100}",
+    raise _wrong("this does not describe a parameter of a C function.", f"found: {given!r:.100}",
                  hint='arrays are written "float32[n,3]", numbers "float32", sizes "n".')
 
 
@@ -114,9 +114,9 @@ def described(name: str, key: Any, in_types: Sequence[Any], out_types: Sequence[
         count = len(outs) + sum(p.kind != "size" for p in ins)
         ins.append(_parameter(given, count))
     if not outs:
-        raise _wrong("out_types must say what the function computes.", f"function: {name}")
+        raise _wrong("out_types must describe the results.", f"function: {name}")
     if any(p.kind == "size" for p in outs):
-        raise _wrong("a size is no result.", f"out_types: {list(out_types)}")
+        raise _wrong("a size is not a result.", f"out_types: {list(out_types)}")
     if [p.kind for p in outs] == ["value"] and all(p.kind == "value" for p in ins):
         return CFunction(name, key, tuple(ins), 1, outs[0].dtype)
     if any(p.kind == "value" for p in outs):
@@ -133,11 +133,11 @@ def described(name: str, key: Any, in_types: Sequence[Any], out_types: Sequence[
     return CFunction(name, key, (*ins, *outs), len(outs), returns)
 
 
-# -- as C source declares them ---------------------------------------------------------------------
+# -- declarations in C source ----------------------------------------------------------------------
 
 
 class Declared(NamedTuple):
-    """A parameter, or what is returned, as written in C."""
+    """A parameter or a return type, as written in C."""
 
     dtype: str | None
     pointers: int
@@ -165,7 +165,7 @@ _HEAD = re.compile(r"^(.*?[\s*])(\w+)\s*\(([^()]*)\)\s*$", re.DOTALL)
 
 
 def declared(source: str, name: str | None = None) -> Declaration:
-    """The head of the function of a name; without one, of the only function others can call."""
+    """The head of the named function; without a name, of the only function that is not static."""
     found = [d for d in map(_declaration, _heads(source)) if d is not None]
     chosen = [d for d in found if name in (None, d.name)]
     if len(chosen) != 1:
@@ -174,7 +174,7 @@ def declared(source: str, name: str | None = None) -> Declaration:
             "the source must define one function that is not static." if name is None else
             "the source must define the function of that name.",
             *([] if name is None else [f"name: {name}"]), f"functions found: {names}",
-            hint="name='f' says which function is meant; make helpers static."
+            hint="name='f' selects a function; make helpers static."
             if len(found) > 1 else None)
     return chosen[0]
 
@@ -196,7 +196,7 @@ def _heads(source: str) -> list[str]:
 
 
 def _declaration(head: str) -> Declaration | None:
-    """The function that a head is of; None for one that only this file sees, and for others."""
+    """The function of a head; None for static functions and other code."""
     match = _HEAD.match(head.strip())
     if match is None or "static" in match[1].split() or "=" in match[1]:
         return None
@@ -220,7 +220,7 @@ def _declared(text: str, named: bool = False) -> Declared:
 
 
 def inferred(head: Declaration) -> tuple[list[Parameter], list[Parameter]]:
-    """The operands and results of a function that works on each element by itself.
+    """The operands and results of an elementwise function.
 
     It has the form ``(long n, const T *x, ..., T *y, ...)``, or takes and returns numbers.
     """
@@ -236,15 +236,15 @@ def inferred(head: Declaration) -> tuple[list[Parameter], list[Parameter]]:
             p.pointers == 1 and p.dtype in DATA_TYPES for p in arrays)):
         raise _wrong(
             "in_types and out_types must describe a function of this form.", f"function: {head}",
-            hint="(long n, const float *x, ..., float *y) needs no description: it works on each "
-                 "element by itself.")
+            hint="(long n, const float *x, ..., float *y) needs no description: it works "
+                 "elementwise.")
     made = [Parameter("array", str(p.dtype), -1, ("...",)) for p in arrays]
     count = Parameter("size", str(size[0].dtype), -1, ("...",))
     return [count, *made[:len(ins)]], made[len(ins):]
 
 
 def checked(function: CFunction, head: Declaration) -> CFunction:
-    """The function as C declares it: sizes get their types, and all others must agree."""
+    """The function with the types of sizes from its declaration; all others must agree."""
     parameters = [Parameter(*p) for p in function.parameters]
     if len(parameters) != len(head.parameters):
         raise _wrong("in_types and out_types must describe each parameter of the function.",
@@ -255,7 +255,7 @@ def checked(function: CFunction, head: Declaration) -> CFunction:
         array = mine.kind == "array" and its.pointers == 1 and its.dtype in (mine.dtype, "void")
         value = mine.kind == "value" and not its.pointers and its.dtype == mine.dtype
         if not (sized or array or value):
-            raise _wrong("a parameter is described as another one than it is.",
+            raise _wrong("the description of a parameter does not match it.",
                          f"function:  {head}", f"parameter: {its.text}",
                          f"described: {_shown(mine)}")
         if sized:
@@ -273,7 +273,7 @@ def returned(head: Declaration) -> str:
     if its.pointers == 1 and its.dtype == "int8":
         return MESSAGE
     raise _wrong("a function of arrays must return nothing, or an error.", f"function: {head}",
-                 hint="void; int, which is 0 if all went well; or const char *, a text or NULL.")
+                 hint="void; int, which is 0 for success; or const char *, a text or NULL.")
 
 
 def _shown(parameter: Parameter) -> str:
@@ -304,7 +304,7 @@ def is_leading(function: CFunction, number: int) -> bool:
 
 
 def result_types(function: CFunction, shapes: Sequence[tuple[int, ...]]) -> list[ShapedArray]:
-    """The types of results for operands of some shapes; leading dimensions are the same already."""
+    """The types of results for operands of some shapes with equal leading dimensions."""
     if function.returns in BY_VALUE:
         return [ShapedArray(shapes[0], np.dtype(function.returns))]
     outs = [Parameter(*p) for p in function.parameters[-function.results:]]

@@ -50,19 +50,19 @@ class FfiEffect(IOEffect):
 
 
 class Foreign(Primitive):
-    """Base of the primitives that call C functions; ``description`` says which, and how."""
+    """Base of the primitives that call C functions, defined by ``description``."""
 
     kind = Kind.CALL
     multiple_results = True
     names_line = True
-    transpose = never("what a foreign function computes is not known to be linear")
+    transpose = never("a foreign function is not known to be linear")
 
     def description(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """What the runtime must know of a use, as plain data; see ``_runtime/foreign.py``."""
+        """The data of a use for the runtime; see ``_runtime/foreign.py``."""
         raise NotImplementedError(f"{type(self).__name__}.description")
 
     def written(self, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """What compiled code depends on."""
+        """The name and parameters that compiled code depends on."""
         return self.name, self.description(params)
 
     def eval(self, *args, **params):
@@ -87,8 +87,8 @@ class Foreign(Primitive):
 class FfiCall(Foreign):
     """Calls a registered function on operands in the order of their layouts.
 
-    Layouts are from minor to major, as XLA writes them; operands and results are transposed
-    already, so that they lie in memory one row after the other.
+    Layouts are from minor to major, as in XLA; operands and results are transposed already, so that
+    they are in row-major order.
     """
 
     name = "ffi_call"
@@ -112,14 +112,14 @@ class FfiCall(Foreign):
         raise ValueError(explain(
             "tanx.ffi.ffi_call", "a foreign function has no derivative.", f"target: {target_name}",
             f"operands: {', '.join(str(typeof(x)) for x in primals)}",
-            hint="tanx.custom_jvp or tanx.custom_vjp gives it one; where none is wanted, write "
+            hint="tanx.custom_jvp or tanx.custom_vjp gives it one; where none is needed, write "
                  "tanx.lax.stop_gradient(x)."))
 
     def batch(self, args, dims, **params):
         method = params["vmap_method"]
         if method is None:
             raise NotImplementedError(explain(
-                "tanx.ffi.ffi_call", "under vmap it must know how to call the function.",
+                "tanx.ffi.ffi_call", "vmap needs a vmap_method: how to call the function.",
                 f"target: {params['target_name']}", "vmap_method: None",
                 hint="vmap_method='sequential' calls it once for each element, 'expand_dims' and "
                      "'broadcast_all' once for all of them."))
@@ -127,7 +127,7 @@ class FfiCall(Foreign):
             return in_turn(self, args, dims, params, method == "sequential")
         operands, size = with_batch_axis(method, args, dims)
         shared = [given for given, _ in params["input_output_aliases"]]
-        for n in shared:  # they must be as large as the results
+        for n in shared:  # they must have the size of the results
             operands[n] = with_batch_axis("broadcast_all", [args[n], *args],
                                           [dims[n], *dims])[0][0]
         layouts = params["input_layouts"]
@@ -172,7 +172,7 @@ class FrozenDict(dict):
 
 
 class Attributes(tuple):
-    """Pairs of a name and a value, sorted by name; equal if a function sees the same of them."""
+    """Pairs of a name and a value, sorted by name; equal if they are encoded equally."""
 
     encoded: tuple
 
@@ -204,12 +204,12 @@ def attributes_of(given: Mapping[str, Any]) -> Attributes:
             raise TypeError(explain(
                 "tanx.ffi.ffi_call", "an attribute is part of the program, and must be known when "
                 "that is compiled.", f"attribute: {name} = {value!r:.80}",
-                hint="np.asarray makes an array of it; what changes from call to call is an "
-                     "operand."))
+                hint="convert it with np.asarray; values that change from call to call must be "
+                "operands."))
     return Attributes(given)
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: bool = False,
@@ -218,7 +218,7 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
              custom_call_api_version: int = TYPED, legacy_backend_config: Any = None) -> Callable:
     """A function of arrays that calls the C function registered as ``target_name``.
 
-    ``result_shape_dtypes`` is something with a shape and a dtype, or a sequence of these. The
+    ``result_shape_dtypes`` is an object with a shape and a dtype, or a sequence of these. The
     function takes arrays; keyword arguments become attributes, which the C function finds by
     name: numbers, strings, NumPy arrays and dicts of them. Python's ``int`` and ``float`` have 64
     bits there, whatever arrays have. docs/foreign_functions.md shows the C side.
@@ -227,7 +227,7 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
     - ``vmap_method``: as that of :func:`tanx.pure_callback`.
     - ``input_layouts`` and ``output_layouts``: for each array the order of its dimensions in
       memory, from major to minor, or None for rows.
-    - ``input_output_aliases``: pairs of an operand and the result that takes its memory.
+    - ``input_output_aliases``: pairs of an operand and the result that reuses its memory.
     - ``custom_call_api_version``: 4 for functions that take a call frame, 1 for functions of the
       results and the operands, ``void f(void *out, const void **in)``.
 
@@ -286,7 +286,7 @@ def _check_version(version: int, config: Any) -> None:
     if version not in (TYPED, UNTYPED):
         raise NotImplementedError(explain(
             name, "there is no such version of calls here.", f"custom_call_api_version: {version}",
-            hint="4 is that of functions that take a call frame, 1 the first one; 2 and 3 report "
+            hint="4 is for functions that take a call frame, 1 is the first one; 2 and 3 report "
                  "errors by a class of XLA's own library."))
     if config and version == TYPED:
         raise ValueError(explain(
@@ -303,13 +303,13 @@ def _promised(kind: Any) -> ShapedArray:
     """The type of a result."""
     if isinstance(kind, AbstractToken):
         raise NotImplementedError(explain(
-            "tanx.ffi.ffi_call", "foreign functions do not take or give tokens.",
+            "tanx.ffi.ffi_call", "foreign functions do not take or return tokens.",
             f"result_shape_dtypes: {kind}",
             hint="calls with has_side_effect=True happen in program order without one."))
     if not hasattr(kind, "shape") or not hasattr(kind, "dtype"):
         raise ValueError(explain(
             "tanx.ffi.ffi_call",
-            "result_shape_dtypes must be something with a shape and a dtype, or a sequence of "
+            "result_shape_dtypes must be an object with a shape and a dtype, or a sequence of "
             "these.", f"found: {kind!r:.100}",
             hint="tanx.ShapeDtypeStruct(shape, dtype) is one."))
     return ShapedArray(tuple(kind.shape), np.dtype(kind.dtype))

@@ -21,9 +21,9 @@ def ffi_lowering(call_target_name: str, *, operand_layouts: Sequence | None = No
                  skip_ffi_layout_processing: bool = False, **lowering_args: Any) -> Callable:
     """A lowering, for ``register_lowering``, that calls a registered function.
 
-    Results have the types that the primitive's abstract evaluation says. The parameters of the
-    primitive become attributes, besides those in ``backend_config``. Layouts are from minor to
-    major here. ``lowering_args`` may be ``has_side_effect``, ``operand_output_aliases`` and
+    Results have the types of the primitive's abstract evaluation. The parameters of the primitive
+    become attributes, in addition to those in ``backend_config``. Layouts are from minor to major
+    here. ``lowering_args`` may be ``has_side_effect``, ``operand_output_aliases`` and
     ``api_version``.
 
     >>> import ctypes
@@ -71,7 +71,7 @@ def build_ffi_lowering_function(call_target_name: str, *, operand_layouts: Seque
                                 backend_config: Mapping[str, Any] | str | None = None,
                                 skip_ffi_layout_processing: bool = False,
                                 **lowering_args: Any) -> Callable:
-    """As :func:`tanx.ffi.ffi_lowering`: there is no operation to build, the call is the lowering.
+    """As :func:`tanx.ffi.ffi_lowering`: the call itself is the lowering.
 
     >>> callable(tanx.ffi.build_ffi_lowering_function("nothing"))
     True

@@ -27,7 +27,7 @@ _capsule_type = type(_new(1, None, None))
 
 
 def pycapsule(funcptr: Any):
-    """The address of a function of ``ctypes`` as a capsule, which is how C gives Python pointers.
+    """The address of a function of ``ctypes`` as a capsule, the form of C pointers in Python.
 
     >>> import ctypes
     >>> tanx.ffi.pycapsule(ctypes.CDLL(None).strlen)
@@ -38,7 +38,7 @@ def pycapsule(funcptr: Any):
         raise ValueError(explain("tanx.ffi.pycapsule", "the function has no address.",
                                  f"function: {funcptr!r}"))
     capsule = _new(address, None, None)
-    # A function that ctypes made of one of Python's lives as long as the object does.
+    # A C function that ctypes made from a Python function lives as long as its object.
     _functions[address] = funcptr
     return capsule
 
@@ -51,7 +51,7 @@ def _address(public: str, capsule: Any) -> int:
     """The target of a capsule."""
     if not isinstance(capsule, _capsule_type):
         raise JaxRuntimeError(explain(
-            public, "INVALID_ARGUMENT: a pointer must come in a capsule.",
+            public, "INVALID_ARGUMENT: a pointer must be in a capsule.",
             f"found: {capsule!r:.100}",
             hint="tanx.ffi.pycapsule(library.function) makes one."))
     return _pointer(capsule, _name(capsule))
@@ -59,12 +59,12 @@ def _address(public: str, capsule: Any) -> int:
 
 def register_ffi_target(name: str, fn: Any, platform: str = "cpu", api_version: int = _TYPED,
                         **kwargs: Any) -> None:
-    """Give a C function a name, by which :func:`tanx.ffi.ffi_call` calls it.
+    """Register a C function under a name, by which :func:`tanx.ffi.ffi_call` calls it.
 
     ``fn`` is a capsule with the address of a function that takes a call frame, or a dict of such
-    capsules by stage: ``"instantiate"``, which runs once for each call in a program that is
-    compiled, then ``"prepare"``, ``"initialize"`` and ``"execute"`` in each run; the last must be
-    there. ``api_version=0`` is for functions of the form ``void f(void *out, const void **in)``.
+    capsules by stage: ``"instantiate"``, which runs once for each call in a compiled program, then
+    ``"prepare"``, ``"initialize"`` and ``"execute"`` in each run; the last is required.
+    ``api_version=0`` is for functions of the form ``void f(void *out, const void **in)``.
     Functions for other platforms than the CPU are accepted and never called.
 
     A name means one function for as long as the process runs.
@@ -81,8 +81,8 @@ def register_ffi_target(name: str, fn: Any, platform: str = "cpu", api_version: 
         unknown = set(fn) - {*STAGES, "record"}
         if api_version != _TYPED or "execute" not in fn or unknown:
             raise ValueError(explain(
-                public, "a dict must have a capsule for each stage that is to run, 'execute' among "
-                "them.", f"found: {', '.join(map(repr, fn))}", f"known: {', '.join(STAGES)}"))
+                public, "a dict must have a capsule for each stage to run, including "
+                "'execute'.", f"found: {', '.join(map(repr, fn))}", f"known: {', '.join(STAGES)}"))
         stages = [_address(public, fn[stage]) if stage in fn else 0 for stage in STAGES]
     else:
         stages = [0, 0, 0, _address(public, fn)]
@@ -93,7 +93,7 @@ def register_ffi_target(name: str, fn: Any, platform: str = "cpu", api_version: 
 
 
 def register_ffi_type_id(name: str, obj: Any, platform: str = "cpu") -> None:
-    """Give a type of states its number.
+    """Assign a number to a type of states.
 
     ``obj`` is a capsule that points to the number, a 64-bit integer, which is written there. The
     states of such a type are never deleted: see :func:`tanx.ffi.register_ffi_type`.
@@ -109,7 +109,7 @@ def register_ffi_type_id(name: str, obj: Any, platform: str = "cpu") -> None:
 
 def register_ffi_type(name: str, type_registration: Mapping[str, Any],
                       platform: str = "cpu") -> None:
-    """Give a type of states its number, and say how states of it are deleted.
+    """Assign a number to a type of states, with the function that deletes a state.
 
     ``type_registration`` has capsules: ``"type_id"`` points to the number, which is written there,
     and ``"type_info"`` to the description of the type: its own size in bytes, a null pointer, and
@@ -137,10 +137,10 @@ def register_ffi_type(name: str, type_registration: Mapping[str, Any],
 
 
 def register_ffi_target_as_batch_partitionable(name: str) -> None:
-    """Say that a function works on each element of its leading dimensions by itself.
+    """Declare that a function works on each element of its leading dimensions separately.
 
-    Arrays that are divided among devices along these can then be passed to it in parts. There is
-    one device, so that nothing is ever divided.
+    Arrays that are divided over devices along these can then be passed to it in parts. With one
+    device, nothing is divided.
 
     >>> tanx.ffi.register_ffi_target_as_batch_partitionable("nothing")
     """

@@ -1,4 +1,4 @@
-"""tanx.extend.core: jaxprs, what they are made of, and primitives."""
+"""tanx.extend.core: jaxprs, their parts, and primitives."""
 
 from ..._base.traceback import shown
 from ..._base.window import publish
