@@ -192,9 +192,9 @@ def unmap_avals(axis_data, avals: Sequence, dims: Sequence) -> tuple:
 
 
 def vmap_rule(axis_data, f: Callable, in_axes, out_axes, *, sum_match: bool = False) -> Callable:
-    """A function mapped over the axis of a batch, as a rule ``batch`` needs it.
+    """A function mapped over the axis of a batch, for use in a rule ``batch``.
 
-    Symbolic zeros among arguments and results stay such, of types with the axis or without it.
+    Symbolic zeros among arguments and results stay symbolic, with types with or without the axis.
     """
     axis = Axis(axis_data.name, axis_data.size)
 

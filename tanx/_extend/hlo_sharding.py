@@ -138,7 +138,7 @@ class HloSharding:
         return self._device is not None
 
     def is_manual(self) -> bool:
-        """Whether code says what is where."""
+        """Whether the code itself places the data."""
         return False
 
     is_tiled = is_unknown = is_manual

@@ -1,4 +1,4 @@
-"""What lowerings written for JAX's compiler meet here: values are traced arrays, types are types.
+"""The names that lowerings written for JAX's compiler use, without MLIR.
 
 Within a lowering of tanx an *IR value* is a traced array, an *IR type* is a
 :class:`~tanx._core.types.ShapedArray`, and an attribute is a NumPy value. So functions that split
@@ -51,7 +51,7 @@ def without_mlir(function: str, *facts: str) -> NotImplementedError:
     """The error for creating or reading an MLIR module."""
     return NotImplementedError(explain(
         function, "tanx compiles jaxprs itself: there are no modules of MLIR to work on.", *facts,
-        hint="tanx.interpreters.mlir.lower_fun(f) makes a lowering of a function of arrays."))
+        hint="tanx.interpreters.mlir.lower_fun(f) makes a lowering from a function of arrays."))
 
 
 # -- values, types and attributes ------------------------------------------------------------------
@@ -63,7 +63,7 @@ class _ValueType(type):
 
 
 class Value(metaclass=_ValueType):
-    """A value within a lowering: a traced array is one. It has a type, and nothing of MLIR."""
+    """The class of values within a lowering: traced arrays, without MLIR."""
 
     def __init__(self, *args):
         raise without_mlir("tanx.interpreters.mlir.Value")
@@ -88,13 +88,13 @@ _handlers: dict[type, Callable] = {}
 
 
 class ConstantHandler(Protocol):
-    """A function that makes a value within a lowering of a Python object."""
+    """A function that converts a Python object to a value within a lowering."""
 
     def __call__(self, val: Any, aval: AbstractValue | None) -> Any: ...
 
 
 def register_constant_handler(type_: type, handler_fun: ConstantHandler) -> None:
-    """Give the function that makes constants of a class: ``handler(value, type)``.
+    """Register the function that makes constants of a class: ``handler(value, type)``.
 
     >>> class Celsius(float): ...
     >>> mlir = tanx.interpreters.mlir
@@ -118,7 +118,7 @@ def ir_constant(val, *, const_lowering: Any = None, aval: AbstractValue | None =
 
 
 def ir_constants(val, *, const_lowering: Any = None, aval: AbstractValue | None = None) -> tuple:
-    """The values that a constant is made of.
+    """The values that a constant consists of.
 
     >>> tanx.interpreters.mlir.ir_constants(3.0)
     (3.0,)
@@ -132,7 +132,7 @@ ir_type_handlers: dict[type, Callable[[Any], Any]] = {
 
 
 def aval_to_ir_type(ctx, aval: AbstractValue) -> Any:
-    """A type as one within a lowering, of one value.
+    """The type within a lowering, for a type of a single value.
 
     >>> tanx.interpreters.mlir.aval_to_ir_type(None, tanx.typeof(1.0))
     ShapedArray(float32[], weak_type=True)
@@ -140,12 +140,12 @@ def aval_to_ir_type(ctx, aval: AbstractValue) -> Any:
     types = aval_to_ir_types(ctx, aval)
     if len(types) != 1:
         raise TypeError(explain("tanx.interpreters.mlir.aval_to_ir_type",
-                                "values of this type are made of others.", f"type: {aval}"))
+                                "values of this type consist of others.", f"type: {aval}"))
     return types[0]
 
 
 def aval_to_ir_types(ctx, aval: AbstractValue) -> tuple:
-    """A type as those within a lowering that its values are made of.
+    """The types within a lowering of the parts of a value.
 
     >>> tanx.interpreters.mlir.aval_to_ir_types(None, tanx.typeof(1))
     (ShapedArray(int32[], weak_type=True),)
@@ -207,7 +207,7 @@ dense_int_array = dense_int_elements
 
 
 def ir_attribute(val) -> Any:
-    """A Python value as an attribute: numbers and arrays of them as NumPy's, the rest as it is.
+    """A Python value as an attribute: numbers and arrays of them as NumPy's, others unchanged.
 
     >>> tanx.interpreters.mlir.ir_attribute([1.5])
     array([1.5])
@@ -228,7 +228,7 @@ def shape_tensor(ctx, sizes: Sequence[Any]):
 
 
 def flatten_ir_values(xs: Iterable[Any]) -> list:
-    """The values of a sequence in which several may stand together as a list or a tuple.
+    """The values of a sequence whose items may be lists or tuples of values.
 
     >>> tanx.interpreters.mlir.flatten_ir_values([1.0, [2.0, 3.0]])
     [1.0, 2.0, 3.0]
@@ -247,7 +247,7 @@ def flatten_ir_types(xs: Iterable[Any]) -> list:
 
 
 def unflatten_ir_values_like_types(xs: Iterable[Any], ys: Sequence[Any]) -> list:
-    """Values put together as their types are: the inverse of the flattening.
+    """Values grouped like their types: the inverse of the flattening.
 
     >>> one = tanx.typeof(1)
     >>> tanx.interpreters.mlir.unflatten_ir_values_like_types([1, 2, 3], [one, (one, one)])
@@ -386,7 +386,7 @@ class LoweringParameters:
 
 
 class LoweringResult(NamedTuple):
-    """What lowering a program to MLIR would give; see :func:`lower_jaxpr_to_module`."""
+    """The result of lowering a program to MLIR; see :func:`lower_jaxpr_to_module`."""
 
     module: Any
     keepalive: Any
@@ -396,7 +396,7 @@ class LoweringResult(NamedTuple):
 
 @dataclass(slots=True)
 class ModuleContext:
-    """What a lowering knows about the program that it is part of.
+    """Facts about the program of a lowering.
 
     ``module`` and similar fields belong to MLIR, and are None here.
     """
@@ -446,7 +446,7 @@ class ModuleContext:
 
 @dataclass(slots=True)
 class LoweringRuleContext:
-    """What a lowering knows about the use that it is for."""
+    """Facts about the use of a primitive in a lowering."""
 
     module_context: ModuleContext
     name_stack: Any
@@ -467,7 +467,7 @@ class LoweringRuleContext:
         self.tokens_out = tokens_out
 
     def is_forward_compat(self) -> bool:
-        """Whether older compilers must understand the program: only its own will see it."""
+        """Whether older compilers must understand the program: never, only tanx reads it."""
         return False
 
     def replace(self, **kw) -> LoweringRuleContext:
@@ -494,7 +494,7 @@ def jaxpr_subcomp(ctx, jaxpr, name_stack, tokens: TokenSet, consts_for_constvars
 
 def core_call_lowering(ctx, *args, name: str, backend=None, inline_jax_late: bool = False,
                        call_jaxpr, **params) -> list:
-    """A lowering of calls: the equations of the function that is called.
+    """A lowering of calls: the equations of the called function.
 
     >>> closed = tanx.make_jaxpr(lambda x: x + 1)(2.0)
     >>> tanx.interpreters.mlir.core_call_lowering(None, 3.0, name="f", call_jaxpr=closed)
@@ -504,7 +504,7 @@ def core_call_lowering(ctx, *args, name: str, backend=None, inline_jax_late: boo
 
 
 def make_ir_context():
-    """Refused: there is no MLIR.
+    """Raises: there is no MLIR.
 
     >>> tanx.interpreters.mlir.make_ir_context()
     Traceback (most recent call last):
@@ -520,7 +520,7 @@ def lower_jaxpr_to_fun(ctx, name: str, jaxpr, effects, *, num_const_args: int,
                        xla_donated_args=None, arg_names=None, result_names=None,
                        arg_memory_kinds=None, result_memory_kinds=None, arg_layouts=None,
                        result_layouts=None, propagated_out_mem_kinds=None, detached: bool = False):
-    """Refused: functions of MLIR are not made; :func:`jaxpr_subcomp` runs a jaxpr in its place.
+    """Raises: there are no functions of MLIR; :func:`jaxpr_subcomp` runs a jaxpr instead.
 
     >>> tanx.interpreters.mlir.lower_jaxpr_to_fun(
     ...     None, "f", None, [], num_const_args=0, in_avals=[], out_avals=[])
@@ -537,7 +537,7 @@ def lower_jaxpr_to_module(module_name: str, jaxpr, *, num_const_args: int, in_av
                           num_partitions: int = 1, all_default_mem_kind: bool = True,
                           input_output_aliases=None, propagated_out_mem_kinds=None,
                           lowering_parameters: LoweringParameters) -> LoweringResult:
-    """Refused: modules of MLIR are not made; a compiled function's ``as_text`` shows programs.
+    """Raises: there are no modules of MLIR; a compiled function's ``as_text`` shows programs.
 
     >>> tanx.interpreters.mlir.lower_jaxpr_to_module(
     ...     "m", None, num_const_args=0, in_avals=[], out_avals=[], ordered_effects=[],
@@ -550,7 +550,7 @@ def lower_jaxpr_to_module(module_name: str, jaxpr, *, num_const_args: int, in_av
 
 
 def merge_mlir_modules(dst_module, sym_name: str, src_module, dst_symtab=None):
-    """Refused: there are no modules of MLIR.
+    """Raises: there are no modules of MLIR.
 
     >>> tanx.interpreters.mlir.merge_mlir_modules(None, "f", None)
     Traceback (most recent call last):
@@ -560,7 +560,7 @@ def merge_mlir_modules(dst_module, sym_name: str, src_module, dst_symtab=None):
 
 
 def module_to_bytecode(module) -> bytes:
-    """Refused: there are no modules of MLIR.
+    """Raises: there are no modules of MLIR.
 
     >>> tanx.interpreters.mlir.module_to_bytecode(None)
     Traceback (most recent call last):
@@ -570,7 +570,7 @@ def module_to_bytecode(module) -> bytes:
 
 
 def module_to_string(module, enable_debug_info=None) -> str:
-    """Refused: there are no modules of MLIR.
+    """Raises: there are no modules of MLIR.
 
     >>> tanx.interpreters.mlir.module_to_string(None)
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Tools for jaxprs and derivatives with the names and the forms that libraries call them by."""
+"""Tools for jaxprs and derivatives with JAX's names and signatures, for libraries."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _callable(fun) -> Callable:
 
 
 def instantiate_zeros(tangent):
-    """A symbolic zero as an array of zeros; anything else as it is.
+    """A symbolic zero as an array of zeros; other values unchanged.
 
     >>> ad = tanx.interpreters.ad
     >>> ad.instantiate_zeros(ad.Zero(tanx.core.ShapedArray((2,), np.float32)))
@@ -104,7 +104,7 @@ def get_primitive_transpose(p) -> Callable:
 
 def backward_pass(jaxpr, transform_stack, consts: Sequence[Any], primals_in: Sequence[Any],
                   cts_in: Sequence[Any], return_logs: bool = False) -> list:
-    """Cotangents of the operands of a linear jaxpr that are undefined, given those of its results.
+    """Cotangents of the undefined operands of a linear jaxpr, given those of its results.
 
     >>> ad, x = tanx.interpreters.ad, jnp.ones(2)
     >>> linear = tanx.make_jaxpr(lambda x: 3 * x)(x)
@@ -194,9 +194,9 @@ def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
 def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool],
               instantiate: bool | Sequence[bool] = False,
               live_inputs: bool = True) -> tuple[Jaxpr, list[bool]]:
-    """The jaxpr without what the used results do not need, and which arguments are left.
+    """The jaxpr without equations that the used results do not need, and which arguments remain.
 
-    ``instantiate`` keeps arguments, all or some, though nothing reads them.
+    ``instantiate`` keeps unused arguments, all or some.
 
     >>> jaxpr = tanx.make_jaxpr(lambda x, y: (x + 1, jnp.sin(y)))(1.0, 2.0).jaxpr
     >>> tanx.interpreters.partial_eval.dce_jaxpr(jaxpr, [True, False])
@@ -210,7 +210,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool],
 
 
 def dce_jaxpr_consts(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate=False):
-    """As :func:`dce_jaxpr`; also which constants are left.
+    """As :func:`dce_jaxpr`; also which constants remain.
 
     >>> closed = tanx.make_jaxpr(lambda x: (x + np.arange(3.0), x))(1.0)
     >>> tanx.interpreters.partial_eval.dce_jaxpr_consts(closed.jaxpr, [False, True])[1:]
@@ -237,7 +237,7 @@ def prune_closed_jaxpr_outputs(jaxpr: ClosedJaxpr, used_outputs: Sequence[bool])
 
 
 def move_binders_to_back(closed_jaxpr: ClosedJaxpr, to_move: Sequence[bool]) -> ClosedJaxpr:
-    """The closed jaxpr with some of its arguments behind the others.
+    """The closed jaxpr with some of its arguments moved to the end.
 
     >>> closed = tanx.make_jaxpr(lambda x, y: x - y)(1, 2.0)
     >>> tanx.interpreters.partial_eval.move_binders_to_back(closed, [True, False]).in_avals
@@ -253,8 +253,8 @@ def partial_eval_jaxpr_nounits(jaxpr: ClosedJaxpr, unknowns: Sequence[bool],
                                instantiate: bool | Sequence[bool]):
     """Split a closed jaxpr into a known part and an unknown part.
 
-    The known part gives the known results, then residuals; the unknown part takes the residuals,
-    then the unknown arguments. Also which results are unknown, and the types of the residuals.
+    The known part returns the known results, then residuals; the unknown part takes the residuals,
+    then the unknown arguments. Also returns which results are unknown, and the types of residuals.
 
     >>> closed = tanx.make_jaxpr(lambda x, y: (jnp.sin(x), jnp.sin(x) * y))(1.0, 2.0)
     >>> pe = tanx.interpreters.partial_eval
@@ -299,7 +299,7 @@ def batch_jaxpr_axes(closed_jaxpr: ClosedJaxpr, axis_data, in_axes: Sequence[int
 
 def new_jaxpr_eqn(invars, outvars, primitive, params, effects, source_info=None,
                   ctx=None) -> JaxprEqn:
-    """An equation of its parts.
+    """An equation from its parts.
 
     >>> eqn = tanx.make_jaxpr(lambda x: x + 1)(1.0).eqns[0]
     >>> tanx.extend.core.new_jaxpr_eqn(eqn.invars, eqn.outvars, eqn.primitive, eqn.params,
@@ -374,7 +374,7 @@ def concrete_or_error(force: Any, val: Any, context: str = ""):
     return val if force is None else force(val)
 
 
-# -- what is running -------------------------------------------------------------------------------
+# -- the running trace -----------------------------------------------------------------------------
 
 
 class set_current_trace(running):
@@ -388,12 +388,12 @@ class set_current_trace(running):
 
     @property
     def prev(self):
-        """The trace that runs around the block."""
+        """The trace that was running before the block."""
         return self.outer
 
 
 class take_current_trace:
-    """The trace that runs, for a block in which none of its tracers should be made.
+    """The running trace, for a block in which none of its tracers should be made.
 
     >>> with tanx.extend.core.take_current_trace() as trace:
     ...     type(trace).__name__
@@ -411,7 +411,7 @@ class take_current_trace:
 
 
 def find_top_trace(_=None):
-    """The trace that runs.
+    """The running trace.
 
     >>> type(tanx.extend.core.find_top_trace(())).__name__
     'EvalTrace'
@@ -420,7 +420,7 @@ def find_top_trace(_=None):
 
 
 class OpaqueTraceState:
-    """Stands for what is being traced: two are equal while nothing has begun or ended between."""
+    """A snapshot of the tracing state: equal to another if no trace began or ended between them."""
 
     __slots__ = ("_trace",)
 
@@ -435,7 +435,7 @@ class OpaqueTraceState:
 
 
 def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
-    """What is being traced, to be compared.
+    """A snapshot of the tracing state, for comparison.
 
     >>> tanx.extend.core.get_opaque_trace_state() == tanx.extend.core.get_opaque_trace_state()
     True

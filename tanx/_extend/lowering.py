@@ -1,7 +1,7 @@
-"""Lowerings: functions of arrays that take the place of a primitive in compiled code.
+"""Lowerings: functions of arrays that replace a primitive in compiled code.
 
 JAX's lowerings build MLIR. tanx has no MLIR: a lowering made by :func:`lower_fun` is staged and
-compiled with the program around it; one that builds MLIR operations gets an error that says so.
+compiled with the program around it; one that builds MLIR operations raises an error.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["emit_python_callback", "lower_fun", "register_lowering"]
 
 
 def lower_fun(fun: Callable, multiple_results: bool = True) -> Callable:
-    """A lowering that does what a function of arrays does.
+    """A lowering that runs a function of arrays.
 
-    ``fun`` takes the operands and the parameters of the primitive. It gives a sequence, or one
-    array where ``multiple_results`` is False.
+    ``fun`` takes the operands and the parameters of the primitive. It returns a sequence, or one
+    array if ``multiple_results`` is False.
 
     >>> p = tanx.extend.core.Primitive("square")
     >>> _ = p.def_abstract_eval(lambda x: x)
@@ -39,10 +39,10 @@ def lower_fun(fun: Callable, multiple_results: bool = True) -> Callable:
 
 def register_lowering(prim, rule: Callable, platform: str | None = None, inline: bool = True,
                       cacheable: bool = True) -> None:
-    """Give the lowering of a primitive, for all platforms or for one.
+    """Register the lowering of a primitive, for all platforms or for one.
 
     ``rule(ctx, *operands, **params)`` is run on traced operands when a program is compiled; it is
-    made by :func:`lower_fun`, or calls what that made. :func:`lower_fun` has an example.
+    made by :func:`lower_fun`, or calls its result. :func:`lower_fun` has an example.
     """
     if type(prim) is not Primitive:
         raise NotImplementedError(explain(
@@ -58,7 +58,7 @@ def emit_python_callback(ctx, callback: Callable, token, operands: Sequence[Any]
                          partitioned: bool = False, sharding=None):
     """Call a Python function within a lowering; the results, the token, and None.
 
-    ``callback`` takes NumPy's arrays and gives a sequence of results of the types in
+    ``callback`` takes NumPy's arrays and returns a sequence of results of the types in
     ``result_avals``.
 
     >>> p = tanx.extend.core.Primitive("halved")

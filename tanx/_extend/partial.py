@@ -1,4 +1,4 @@
-"""Partial evaluation as libraries call it: functions of which some arguments are known."""
+"""Partial evaluation with JAX's interface, for libraries: functions with some known arguments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["JaxprTracer", "PartialVal", "custom_partial_eval_rules", "dce_jaxpr_
 
 
 class PartialVal(tuple):
-    """A value that is known, ``(None, value)``, or of which the type is, ``(type, None)``."""
+    """A known value, ``(None, value)``, or the type of an unknown one, ``(type, None)``."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ class PartialVal(tuple):
 
     @classmethod
     def known(cls, const) -> PartialVal:
-        """A value that is known.
+        """A known value.
 
         >>> tanx.interpreters.partial_eval.PartialVal.known(3.0)
         (None, 3.0)
@@ -42,7 +42,7 @@ class PartialVal(tuple):
 
     @classmethod
     def unknown(cls, aval: AbstractValue) -> PartialVal:
-        """A value of which the type is known."""
+        """An unknown value of a type."""
         return cls((aval, None))
 
     def is_known(self) -> bool:
@@ -61,11 +61,11 @@ class PartialVal(tuple):
 def trace_to_jaxpr_nounits(fun, pvals: Sequence[PartialVal],
                            instantiate: bool | Sequence[bool] = False,
                            ) -> tuple[Jaxpr, list[PartialVal], tuple]:
-    """Run a function of flat arguments as far as they are known, and record the rest.
+    """Run the part of a function that depends on known arguments, and record the rest.
 
-    Gives the jaxpr of the unknown results, which takes residuals, then the unknown arguments; the
-    results, known or not; and the residuals. ``instantiate`` says which results to take for
-    unknown in any case.
+    Returns the jaxpr of the unknown results, which takes residuals, then the unknown arguments; the
+    results, known or not; and the residuals. ``instantiate`` says which results to treat as unknown
+    in any case.
 
     >>> pe = tanx.interpreters.partial_eval
     >>> given = [pe.PartialVal.known(3.0), pe.PartialVal.unknown(tanx.typeof(1.0))]
@@ -100,7 +100,7 @@ class _Recorded(type):
 
 
 class JaxprTracer(Tracer, metaclass=_Recorded):
-    """A value that partial evaluation does not know; ``isinstance`` finds them.
+    """An unknown value of partial evaluation, for ``isinstance``.
 
     The equations behind it are those of its trace: it has no recipe.
     """
@@ -122,7 +122,7 @@ class JaxprTracer(Tracer, metaclass=_Recorded):
 
 def new_eqn_recipe(trace, in_tracers, out_tracers, primitive, params, effects, source_info,
                    ctx=None):
-    """Refused: equations of a trace are made by binding primitives on its tracers.
+    """Raises: equations of a trace are made by binding primitives on its tracers.
 
     >>> tanx.interpreters.partial_eval.new_eqn_recipe(None, [], [], lax.sin_p, {}, set(), None)
     Traceback (most recent call last):
@@ -137,7 +137,7 @@ def new_eqn_recipe(trace, in_tracers, out_tracers, primitive, params, effects, s
 
 
 def _with_trace_first(rule: Callable) -> Callable:
-    """A rule ``rule(trace, *tracers, **params)`` as primitives have it."""
+    """A rule ``rule(trace, *tracers, **params)`` in the form of ``Primitive.partial_eval``."""
     def partial_eval(trace, args, params):
         return rule(trace, *args, **params)
 
@@ -153,14 +153,13 @@ def _called_with_trace(primitive, rule: Callable) -> Callable:
 custom_partial_eval_rules = RuleBook("partial_eval", _with_trace_first, _called_with_trace)
 
 partial_eval_jaxpr_custom_rules: dict[Any, Callable] = {}
-"""Rules of libraries for splitting an equation under ``checkpoint``. They are kept and not asked:
-tanx saves or computes again whole results, by the policy, for every primitive.
+"""Rules of libraries for splitting an equation under ``checkpoint``. They are stored and not used:
+tanx saves or recomputes whole results, by the policy, for every primitive.
 """
 
 
 def _with_liveness(rule: Callable) -> Callable:
-    """A rule ``rule(used_outputs, live_ins, eqn)``, or without ``live_ins``, as primitives have it.
-    """
+    """A rule ``(used_outputs, live_ins, eqn)``, or without ``live_ins``, for ``Primitive.dce``."""
     takes_live = len(inspect.signature(rule).parameters) > 2
 
     def prune(used_outputs, eqn):
@@ -181,7 +180,7 @@ dce_rules = RuleBook("dce", _with_liveness, _pruning)
 
 def dce_jaxpr_call_rule(used_outputs: Sequence[bool], live_ins: Sequence[bool], eqn: JaxprEqn,
                         ) -> tuple[list[bool], JaxprEqn | None]:
-    """Drop what the used results of a call do not need: a rule for ``dce_rules``.
+    """Drop the parts of a call that its used results do not need: a rule for ``dce_rules``.
 
     >>> p = tanx.extend.core.primitives.closed_call_p
     >>> body = tanx.make_jaxpr(lambda x, y: (x + 1, jnp.sin(y)))(1.0, 2.0)
@@ -209,7 +208,7 @@ dce_jaxpr_closed_call_rule = dce_jaxpr_call_rule
 
 
 def eval_jaxpr_transpose(prim, ct, *args, call_jaxpr, **params) -> list:
-    """The transpose of a call of a jaxpr that is linear in the operands that are undefined.
+    """The transpose of a call of a jaxpr that is linear in its undefined operands.
 
     >>> ad, body = tanx.interpreters.ad, tanx.make_jaxpr(lambda x: 3 * x)(1.0)
     >>> operand = ad.UndefinedPrimal(tanx.typeof(1.0))
@@ -230,7 +229,7 @@ def lower_jaxpr(hi_jaxpr, lo_avals: Sequence[AbstractValue] | None = None):
     if hi_jaxpr.is_high:
         raise NotImplementedError(explain(
             "tanx.interpreters.partial_eval.lower_jaxpr",
-            "a jaxpr of high types is taken apart when it is staged, not afterwards.",
+            "a jaxpr of high types is lowered when it is staged, not afterwards.",
             f"arguments: {', '.join(map(str, hi_jaxpr.in_avals))}"))
     return hi_jaxpr
 

@@ -7,7 +7,7 @@ An optimizer is three functions::
     params_fn(state) -> params
 
 A step size is a number, or a schedule: a function of the number of the step. The methods below are
-written for one array; :func:`optimizer` makes them methods for pytrees.
+written for one array; :func:`optimizer` extends them to pytrees.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Optimizer(NamedTuple):
 
 
 class JoinPoint:
-    """Stands in a pytree of parameters for the state that belongs to one leaf, ``subtree``."""
+    """A placeholder in a pytree of parameters for the state of one leaf, ``subtree``."""
 
     def __init__(self, subtree):
         self.subtree = subtree
@@ -68,9 +68,9 @@ def _packed(subtrees, tree_def) -> OptimizerState:
 
 
 def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
-    """Make a method for pytrees of one for single arrays; a decorator.
+    """A decorator that extends a method for single arrays to pytrees.
 
-    ``opt_maker`` gives three functions for one array ``x0``, whose state is any pytree:
+    ``opt_maker`` returns three functions for one array ``x0``, whose state is any pytree:
     ``init(x0)``, ``update(i, g, state)`` and ``get_params(state)``.
 
     >>> @tanx.example_libraries.optimizers.optimizer
@@ -154,8 +154,7 @@ def _first(state):
 
 
 def _with_zeros(count: int) -> Callable:
-    """A function from an array to its first state: itself, and ``count`` arrays of zeros like
-    it."""
+    """A function from an array to its first state: itself, and ``count`` arrays of zeros."""
     return lambda x0: (x0, *(jnp.zeros_like(x0) for _ in range(count)))
 
 
@@ -451,7 +450,7 @@ def piecewise_constant(boundaries: Any, values: Any):
 
 
 def make_schedule(scalar_or_schedule: float | Schedule) -> Schedule:
-    """A schedule as it is, and a number as a constant one.
+    """A schedule unchanged, and a number as a constant schedule.
 
     >>> tanx.example_libraries.optimizers.make_schedule(0.1)(3)
     0.1

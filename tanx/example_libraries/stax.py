@@ -69,7 +69,7 @@ def Dense(out_dim, W_init=_WEIGHTS, b_init=_BIAS) -> Layer:
 
 def _convolution(convolve, shape_of, dimension_numbers, out_chan, filter_shape, strides, padding,
                  W_init, b_init) -> Layer:
-    """The common part of convolutions and transposed ones."""
+    """Shared by convolutions and transposed ones."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     strides = strides or (1,) * len(filter_shape)
     W_init = W_init or glorot_normal(rhs_spec.index("I"), rhs_spec.index("O"))
@@ -184,7 +184,7 @@ def BatchNorm(axis=(0, 1, 2), epsilon=1e-5, center=True, scale=True, beta_init=z
 
 
 def _fixed(fun: Callable, shape_of: Callable = lambda shape: shape) -> Layer:
-    """A layer without parameters, given by what it does to inputs and to their shape."""
+    """A layer without parameters, from functions of its inputs and of their shape."""
     def init_fun(rng, input_shape):
         return shape_of(input_shape), ()
 
@@ -220,7 +220,7 @@ Flatten = _fixed(lambda inputs: jnp.reshape(inputs, (inputs.shape[0], -1)),
 
 
 def _pooling(reducer, identity, window_shape, strides, padding, spec, rescale=None) -> Layer:
-    """A layer of windows; ``rescale`` gets how many elements each window has, without padding."""
+    """A pooling layer; ``rescale`` gets the number of elements of each window, without padding."""
     count = len(window_shape)
     outside = (0, count + 1) if spec is None else sorted((spec.index("N"), spec.index("C")))
     window, steps = list(window_shape), list(strides or (1,) * count)
@@ -319,7 +319,7 @@ def Dropout(rate, mode="train") -> Layer:
 
 
 def FanOut(num) -> Layer:
-    """A layer that hands its input on ``num`` times, to a :func:`parallel` behind it.
+    """A layer that repeats its input ``num`` times, for a :func:`parallel` after it.
 
     >>> init_fun, apply_fun = tanx.example_libraries.stax.FanOut(2)
     >>> init_fun(None, (3,))
@@ -345,7 +345,7 @@ def FanInConcat(axis=-1) -> Layer:
     return _fixed(lambda inputs: jnp.concatenate(inputs, axis), shape_of)
 
 
-# -- layers made of layers -------------------------------------------------------------------------
+# -- combinations of layers ------------------------------------------------------------------------
 
 
 def _parts(function: str, layers) -> tuple[tuple[Callable, ...], tuple[Callable, ...]]:
@@ -362,7 +362,7 @@ def _keys(rng, count: int):
 
 
 def serial(*layers) -> Layer:
-    """One layer after the other.
+    """Layers one after another.
 
     >>> from tanx.example_libraries import stax
     >>> init_fun, apply_fun = stax.serial(stax.Dense(4), stax.Relu, stax.Dense(2))
@@ -389,7 +389,7 @@ def serial(*layers) -> Layer:
 
 
 def parallel(*layers) -> Layer:
-    """Layers beside each other: each gets one of a sequence of inputs.
+    """Layers in parallel: each gets one of a sequence of inputs.
 
     >>> from tanx.example_libraries import stax
     >>> init_fun, apply_fun = stax.serial(
@@ -412,7 +412,7 @@ def parallel(*layers) -> Layer:
 
 
 def shape_dependent(make_layer) -> Layer:
-    """A layer that ``make_layer`` makes once the shape of the inputs is known.
+    """A layer that ``make_layer`` makes from the shape of the inputs.
 
     >>> from tanx.example_libraries import stax
     >>> init_fun, _ = stax.shape_dependent(lambda shape: stax.Dense(2 * shape[-1]))

@@ -1,4 +1,4 @@
-"""tanx.experimental: what JAX keeps under that name; each module loads when it is used."""
+"""tanx.experimental: the modules of ``jax.experimental``; each loads when it is used."""
 
 from .._base.traceback import shown
 from .._base.window import load_late, publish

@@ -1,4 +1,4 @@
-"""tanx.experimental.buffer_callback: Python functions that fill their results in."""
+"""tanx.experimental.buffer_callback: Python functions that write to buffers of their results."""
 
 from .._base.traceback import shown
 from .._base.window import publish

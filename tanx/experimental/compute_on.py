@@ -1,4 +1,4 @@
-"""tanx.experimental.compute_on: functions that run at a place."""
+"""tanx.experimental.compute_on: functions that run at a given place."""
 
 from .._api.regions import compute_on
 from .._base.traceback import shown

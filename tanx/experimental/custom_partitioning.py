@@ -1,4 +1,4 @@
-"""tanx.experimental.custom_partitioning: functions that say how they are divided over devices."""
+"""tanx.experimental.custom_partitioning: functions with rules for division over devices."""
 
 from .._base.traceback import shown
 from .._base.window import publish

@@ -1,4 +1,4 @@
-"""tanx.experimental.fused: functions that are to be one kernel."""
+"""tanx.experimental.fused: functions that should be one kernel."""
 
 from .._api.regions import fused
 from .._base.traceback import shown

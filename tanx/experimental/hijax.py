@@ -1,8 +1,8 @@
-"""tanx.experimental.hijax: types and primitives of a library's own.
+"""tanx.experimental.hijax: libraries' own types and primitives.
 
-A *high* type (:class:`HiType`) has values that are made of arrays. A function that is traced sees
-such a value as a whole; primitives (:class:`HiPrim`) make and take them, and have rules of their
-own for derivatives and batches. What is compiled has the arrays in their place.
+Values of a *high* type (:class:`HiType`) consist of arrays. In a traced function such a value is a
+single variable; primitives (:class:`HiPrim`) take and return them, and have their own rules for
+derivatives and batches. Compiled code has arrays in their place.
 """
 
 from .._base.traceback import shown

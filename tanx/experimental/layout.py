@@ -1,4 +1,4 @@
-"""tanx.experimental.layout: how arrays lie in memory."""
+"""tanx.experimental.layout: memory layouts of arrays."""
 
 from .._base.window import publish
 from .._core.layouts import *

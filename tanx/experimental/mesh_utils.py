@@ -15,8 +15,8 @@ from ..errors import explain
 __all__ = ["create_device_mesh", "create_hybrid_device_mesh", "device_kind_handler_dict"]
 
 device_kind_handler_dict: dict[str, Callable[..., np.ndarray | None]] = {}
-"""For kinds of devices that are wired to each other, a function ``(mesh_shape, devices, *,
-contiguous_submeshes)`` that orders them. CPUs are not; another library may enter its own."""
+"""For kinds of connected devices, a function ``(mesh_shape, devices, *, contiguous_submeshes)``
+that orders them. There is none for CPUs; other libraries may add functions."""
 
 
 @boundary
@@ -37,7 +37,7 @@ def create_device_mesh(mesh_shape: Sequence[int], devices: Sequence[Any] | None 
     if prod(shape) != len(chosen):
         raise ValueError(explain(
             "tanx.experimental.mesh_utils.create_device_mesh",
-            "the mesh must have as many places as there are devices.",
+            "the size of the mesh must be the number of devices.",
             f"devices:    {len(chosen)}", f"mesh_shape: {shape}"))
     handler = device_kind_handler_dict.get(chosen[0].device_kind)
     ordered = handler and handler(shape, chosen, contiguous_submeshes=contiguous_submeshes)
@@ -74,7 +74,7 @@ def create_hybrid_device_mesh(mesh_shape: Sequence[int], dcn_mesh_shape: Sequenc
     outer, inner = outer + (1,) * (rank - len(outer)), inner + (1,) * (rank - len(inner))
     if prod(outer) != len(keys):
         raise ValueError(explain(
-            name, "the mesh of granules must have as many places as there are granules.",
+            name, "the size of the mesh of granules must be the number of granules.",
             f"granules:       {len(keys)}", f"dcn_mesh_shape: {tuple(dcn_mesh_shape)}"))
     blocks = np.empty(len(keys), object)
     for n, key in enumerate(keys):

@@ -1,4 +1,4 @@
-"""tanx.experimental.multihost_utils: what processes that compute together do to each other.
+"""tanx.experimental.multihost_utils: communication of distributed processes.
 
 There is one process: it broadcasts to itself, gathers its own values, and never waits.
 """
@@ -54,7 +54,7 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
 
 @boundary
 def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
-    """The pytrees of all processes: stacked, or where ``tiled`` joined along the first axis.
+    """The pytrees of all processes: stacked, or joined along the first axis if ``tiled``.
 
     >>> from tanx.experimental import multihost_utils
     >>> multihost_utils.process_allgather(jnp.ones(2)).shape
@@ -66,7 +66,7 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
 
 @boundary
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
-    """Check that all processes have the same pytree, as one process always has.
+    """Check that all processes have the same pytree, which holds for one process.
 
     >>> from tanx.experimental import multihost_utils
     >>> multihost_utils.assert_equal({"a": jnp.ones(2)})
@@ -77,7 +77,7 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
 
 @boundary
 def sync_global_devices(name: str) -> None:
-    """Wait until all processes are at the place of that name.
+    """Wait until all processes have reached the barrier of that name.
 
     >>> from tanx.experimental import multihost_utils
     >>> multihost_utils.sync_global_devices("before saving")
@@ -90,7 +90,7 @@ def sync_global_devices(name: str) -> None:
 
 @boundary
 def reached_preemption_sync_point(step_id: int) -> bool:
-    """Whether all processes are to save their state at this step, as one of them will end.
+    """Whether all processes should save their state at this step, because one of them will end.
 
     >>> from tanx.experimental import multihost_utils
     >>> multihost_utils.reached_preemption_sync_point(3)
@@ -113,8 +113,8 @@ def live_devices(devices: Sequence[Any]) -> Iterator[list[Any]]:
     if not is_initialized():
         raise RuntimeError(explain(
             "tanx.experimental.multihost_utils.live_devices",
-            "the processes that compute together are not known.",
-            hint="tanx.distributed.initialize() says which there are."))
+            "the distributed processes are not set up.",
+            hint="call tanx.distributed.initialize()."))
     yield list(devices)
 
 
@@ -122,7 +122,7 @@ def live_devices(devices: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 class _HostLocalToGlobal(Identity):
-    """The part that a process has of an array, as the whole of it."""
+    """The whole array, from the part of a process."""
 
     name = "host_local_array_to_global_array"
 
@@ -138,7 +138,7 @@ class _HostLocalToGlobal(Identity):
 
 
 class _GlobalToHostLocal(_HostLocalToGlobal):
-    """The part that a process has of an array."""
+    """The part of a process, from the whole array."""
 
     name = "global_array_to_host_local_array"
 
@@ -157,7 +157,7 @@ def _widened(spec: PartitionSpec, dim: int, axis: Any) -> PartitionSpec:
 
 @boundary
 def host_local_array_to_global_array(local_inputs: Any, global_mesh, pspecs: Any) -> Any:
-    """Arrays whose parts the processes have, laid out over a mesh.
+    """Arrays over a mesh, from the parts of the processes.
 
     ``pspecs`` is a ``PartitionSpec``, or a pytree of them that is a prefix of the arrays. With one
     process its part is the whole.
@@ -174,7 +174,7 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh, pspecs: Any
 
 @boundary
 def global_array_to_host_local_array(global_inputs: Any, global_mesh, pspecs: Any) -> Any:
-    """The parts that this process has of arrays over a mesh: with one process, all.
+    """The parts of this process, from arrays over a mesh: with one process, all.
 
     >>> from tanx.experimental import multihost_utils
     >>> mesh = tanx.make_mesh((1,), ("x",))

@@ -2,7 +2,7 @@
 
 :func:`odeint` steps by the pair of Dormand and Prince (1980), of orders 5 and 4, with steps that
 grow and shrink by the estimated error, and a polynomial of fourth order through each step for the
-times asked for. Its derivatives in reverse mode are those of the equation, not of the steps: the
+requested times. Its derivatives in reverse mode are those of the equation, not of the steps: the
 adjoint equation is solved backwards in time, so that memory does not grow with the number of steps.
 The parts of the method are public, as they are in JAX.
 """
@@ -31,7 +31,7 @@ __all__ = ["abs2", "fit_4th_order_polynomial", "initial_step_size", "interp_fit_
            "mean_error_ratio", "odeint", "optimal_step_size", "ravel_first_arg",
            "runge_kutta_step"]
 
-# Of each stage: the time, as a share of the step, and the weights of the slopes before it.
+# For each stage: the time, as a share of the step, and the weights of the slopes before it.
 _STAGES = (
     (1 / 5, (1 / 5,)),
     (3 / 10, (3 / 40, 9 / 40)),
@@ -40,7 +40,7 @@ _STAGES = (
     (1, (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656)),
     (1, (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84)),
 )
-# The solution of order 5 is that of the last stage. Its error is estimated by an embedded one.
+# The solution of order 5 is that of the last stage; an embedded solution estimates its error.
 _ERROR = (35 / 384 - 1951 / 21600, 0, 500 / 1113 - 22642 / 50085, 125 / 192 - 451 / 720,
           -2187 / 6784 + 12231 / 42400, 11 / 84 - 649 / 6300, -1 / 60)
 # In the middle of a step (Shampine 1986).
@@ -53,7 +53,7 @@ _MIDDLE = tuple(weight / 2 for weight in (
 
 
 def _weighted(weights, slopes):
-    """The sum of slopes by weights, of which zeros are left out."""
+    """The weighted sum of slopes, without those of weight zero."""
     return sum(w * k for w, k in zip(weights, slopes) if w)
 
 
@@ -74,7 +74,7 @@ def runge_kutta_step(func: Callable, y0, f0, t0, dt):
 
 
 def fit_4th_order_polynomial(y0, y1, y_mid, dy0, dy1, dt):
-    """The polynomial through a step: its coefficients, the highest first, of a share of the step.
+    """The coefficients of the polynomial through a step, highest first, in shares of the step.
 
     It has the values ``y0``, ``y_mid`` and ``y1`` at 0, 1/2 and 1, and the slopes ``dy0`` and
     ``dy1``, by time, at 0 and 1.
@@ -139,7 +139,7 @@ def initial_step_size(fun: Callable, t0, y0, order, rtol, atol, f0):
 
 
 def mean_error_ratio(error_estimate, rtol, atol, y0, y1):
-    """The error of a step in units of what is allowed: the root of the mean of squares.
+    """The error of a step relative to the tolerance: the root of the mean of squares.
 
     >>> from tanx.experimental import ode
     >>> ode.mean_error_ratio(jnp.array([3e-5]), 1e-5, 1e-5, jnp.ones(1), -2 * jnp.ones(1))
@@ -151,10 +151,10 @@ def mean_error_ratio(error_estimate, rtol, atol, y0, y1):
 
 def optimal_step_size(last_step, mean_error_ratio, safety=0.9, ifactor=10.0, dfactor=0.2,
                       order=5.0):
-    """The next step: as long as the error allows, with some ``safety``.
+    """The next step: as long as the error allows, with a factor ``safety``.
 
     It is at most ``ifactor`` times the last one, at least ``dfactor`` times it, and not shorter
-    than a step that was good enough.
+    than an accepted step.
 
     >>> from tanx.experimental import ode
     >>> ode.optimal_step_size(0.1, jnp.array([0.0, 0.95, 1.0, 1e9]))
@@ -170,7 +170,7 @@ def optimal_step_size(last_step, mean_error_ratio, safety=0.9, ifactor=10.0, dfa
 
 
 def ravel_first_arg(f: Callable, unravel: Callable) -> Callable:
-    """A function of a vector, from one of a pytree and other arguments; so is its result.
+    """A function of a vector with a vector as its result, from a function of a pytree.
 
     >>> from tanx.experimental import ode
     >>> vector, unravel = tanx.flatten_util.ravel_pytree({"v": jnp.ones(1), "x": jnp.ones(1)})
@@ -186,12 +186,12 @@ def ravel_first_arg(f: Callable, unravel: Callable) -> Callable:
 def odeint(func: Callable, y0, t, *args, rtol=1.4e-8, atol=1.4e-8, mxstep=np.inf, hmax=np.inf):
     """The solution of ``dy/dt = func(y, t, *args)`` with the value ``y0`` at ``t[0]``.
 
-    ``y0`` is an array or a pytree of arrays, as is what ``func`` gives. ``t`` has times in
+    ``y0`` is an array or a pytree of arrays, like the result of ``func``. ``t`` has times in
     increasing order, or in decreasing order; the result has the solution at each of them along a
-    new first dimension. Steps are as long as an error of ``atol + rtol * abs(y)`` allows, ``hmax``
-    at most; after ``mxstep`` of them between two times, the solution there is extrapolated.
-    Reverse-mode derivatives by ``y0``, ``t`` and ``args`` come from the adjoint equation; values
-    that ``func`` closes over have theirs too. There is no forward mode, as in JAX.
+    new first dimension. Steps are as long as an error of ``atol + rtol * abs(y)`` allows, at most
+    ``hmax``; after ``mxstep`` of them between two times, the solution there is extrapolated.
+    Reverse-mode derivatives by ``y0``, ``t``, ``args`` and values that ``func`` closes over come
+    from the adjoint equation. There is no forward mode, as in JAX.
 
     >>> from tanx.experimental.ode import odeint
     >>> odeint(lambda y, t, rate: -rate * y, 1.0, jnp.array([0.0, 1.0, 2.0]), 0.5).round(5)
@@ -211,7 +211,7 @@ def odeint(func: Callable, y0, t, *args, rtol=1.4e-8, atol=1.4e-8, mxstep=np.inf
     if t.ndim != 1 or not t.shape[0]:
         raise IndexError(explain(name, "t must be a vector of at least one time.",
                                  f"t: {typeof(t)}"))
-    # Backwards in time is forwards in the negative of time.
+    # Decreasing times are increasing negative times.
     sign = jnp.where(t[-1] < t[0], -1, 1)
 
     def signed(y, t, sign, *args):
@@ -228,7 +228,7 @@ def _solution(func: Callable, y0, ts, args: tuple, *options: float):
 
 
 def _checked(func: Callable, y0) -> Callable:
-    """``func``, whose results must be like ``y0``."""
+    """``func``, with a check that its results are like ``y0``."""
     def checked(y, t, *args):
         slope = func(y, t, *args)
         if slope.shape != y0.shape or (slope.dtype.kind == "c" and y0.dtype.kind != "c"):
@@ -290,10 +290,10 @@ def _solve_forward(func, rtol, atol, mxstep, hmax, y0, ts, *args):
 
 
 def _solve_backward(func, rtol, atol, mxstep, hmax, residuals, cotangent):
-    """From each time back to the one before: the solution, and how the result depends on it.
+    """From each time back to the one before: the solution, and its cotangent.
 
-    The cotangent of the solution follows the transpose of the derivative of ``func``; those of the
-    first time and of the arguments are integrals along the way.
+    The cotangent of the solution follows the transpose of the derivative of ``func``; the
+    cotangents of the first time and of the arguments are integrals along the solution.
     """
     ys, ts, args = residuals
     leaves, tree = tree_flatten(args)

@@ -15,7 +15,7 @@ def pjit(fun: Callable, in_shardings=None, out_shardings=None, static_argnums=No
          static_argnames=None, donate_argnums=None, donate_argnames=None,
          keep_unused: bool = False, device=None, backend=None, inline: bool = False,
          compiler_options=None) -> Callable:
-    """``tanx.jit``, whose newer name to use.
+    """The old name of ``tanx.jit``.
 
     >>> from tanx.experimental.pjit import pjit
     >>> pjit(lambda x: 2 * x)(3.0)

@@ -1,4 +1,4 @@
-"""tanx.experimental.profiler: profiles of instructions, to compile by."""
+"""tanx.experimental.profiler: profiles of instructions, for profile-guided compilation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["get_profiled_instructions_proto"]
 
 @boundary
 def get_profiled_instructions_proto(tensorboard_dir: str | os.PathLike[str]) -> bytes:
-    """The costs of XLA's instructions in the profiles of a folder: none, as they are not XLA's.
+    """The costs of XLA's instructions in the profiles of a folder: none, because there is no XLA.
 
-    JAX gives the same for profiles that were taken on a CPU.
+    JAX returns the same for profiles taken on a CPU.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()

@@ -1,4 +1,4 @@
-"""tanx.experimental.random: random numbers from generators that keep their own state.
+"""tanx.experimental.random: random numbers from stateful generators.
 
 Like ``numpy.random.default_rng``: each draw advances the generator. The state is a reference, so
 this works inside of transformed functions; see :func:`tanx.new_ref`.
@@ -30,7 +30,7 @@ class StatefulPRNG:
     """A generator of random numbers that advances with each draw; see :func:`stateful_rng`.
 
     ``_base_key`` is a key, and ``_counter`` a reference to the number of draws so far: each draw
-    takes the key that both make. A pytree of these two.
+    uses the key derived from both. It is a pytree of these two.
     """
 
     _base_key: Any
@@ -38,7 +38,7 @@ class StatefulPRNG:
 
     def __post_init__(self):
         if not (hasattr(self._base_key, "dtype") and isinstance(self._counter, Ref)):
-            return  # a structure put together from other things than arrays
+            return  # a structure rebuilt from other values than arrays
         if not jnp.issubdtype(self._counter.dtype, np.integer) or (
                 self._counter.shape != self._base_key.shape):
             raise ValueError(explain(
@@ -126,10 +126,10 @@ class StatefulPRNG:
 
 
 def stateful_rng(seed=None, *, impl=None) -> StatefulPRNG:
-    """A generator of random numbers that keeps its own state.
+    """A stateful generator of random numbers.
 
-    ``seed`` is an integer; without one, the operating system gives it, which works outside of
-    transformed functions only. ``impl`` names the algorithm, as in :func:`tanx.random.key`.
+    ``seed`` is an integer; by default it comes from the operating system, which only works outside
+    of transformed functions. ``impl`` names the algorithm, as in :func:`tanx.random.key`.
 
     >>> generator = tanx.experimental.random.stateful_rng(42)
     >>> draw = tanx.jit(generator.uniform)
@@ -146,14 +146,14 @@ def stateful_rng(seed=None, *, impl=None) -> StatefulPRNG:
 
 
 def _shape(size) -> tuple[int, ...]:
-    """A size as users give it: None, an integer or several of them."""
+    """The shape of a size: None, an integer or several of them."""
     if size is None:
         return ()
     return tuple(map(operator.index, size)) if np.iterable(size) else (operator.index(size),)
 
 
 def _sized(size, *parameters) -> tuple[int, ...]:
-    """The size asked for, or the one that parameters broadcast to."""
+    """The requested size, or the shape that parameters broadcast to."""
     return np.broadcast_shapes(*map(np.shape, parameters)) if size is None else _shape(size)
 
 

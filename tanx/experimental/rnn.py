@@ -3,8 +3,8 @@
 The weights of all layers are one vector, laid out as cuDNN and PyTorch do: for each layer and each
 of its directions a matrix for inputs and one for the hidden state, then for each of them two
 vectors of biases. The rows of a matrix are those of the input gate, the forget gate, the cell and
-the output gate. Inputs of a layer meet their weights in one product for all times; only what
-depends on the step before is done step by step.
+the output gate. Inputs of a layer are multiplied by their weights in one product for all times;
+only operations that depend on the step before run step by step.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ def lstm(x, h_0, c_0, weights, seq_lengths, input_size: int, hidden_size: int, n
 
     ``x`` is ``[batch, time, input_size]``; ``h_0`` and ``c_0``, the states before, are ``[layers *
     directions, batch, hidden_size]``. Sequence ``i`` ends after ``seq_lengths[i]`` steps: outputs
-    after that are zero, and the other direction begins there. ``weights`` is a vector, as
-    :func:`init_lstm_weight` makes it. Derivatives are those of any function. ``dropout`` must be 0,
-    for which values are dropped has no meaning outside of cuDNN.
+    after that are zero, and the other direction begins there. ``weights`` is a vector like that of
+    :func:`init_lstm_weight`. ``dropout`` must be 0: which values are dropped is defined by cuDNN
+    only.
 
     >>> rnn = tanx.experimental.rnn
     >>> weights = rnn.init_lstm_weight(tanx.random.key(0), 4, 5, 1, False)
@@ -138,7 +138,7 @@ def lstm(x, h_0, c_0, weights, seq_lengths, input_size: int, hidden_size: int, n
 
 def lstm_ref(x, h_0, c_0, W_ih, W_hh, b_ih, b_hh, seq_lengths, input_size: int, hidden_size: int,
              num_layers: int, dropout: float, bidirectional: bool):
-    """:func:`lstm` with the four kinds of weights that :func:`unpack_lstm_weights` gives.
+    """:func:`lstm` with the four kinds of weights that :func:`unpack_lstm_weights` returns.
 
     >>> rnn = tanx.experimental.rnn
     >>> weights = rnn.unpack_lstm_weights(jnp.zeros(220), 4, 5, 1, False)
@@ -155,7 +155,7 @@ def _run(name: str, x, h_0, c_0, parts, seq_lengths, dropout, bidirectional, pre
     """Check the operands of a function, and run all layers."""
     if dropout:
         raise NotImplementedError(explain(
-            f"tanx.experimental.rnn.{name}", "dropout within an LSTM is cuDNN's alone.",
+            f"tanx.experimental.rnn.{name}", "dropout within an LSTM is not supported.",
             f"dropout: {dropout}", hint="apply dropout to inputs and outputs of single layers."))
     x, h_0, c_0, lengths = map(jnp.asarray, (x, h_0, c_0, seq_lengths))
     states = len(parts[0]), x.shape[0] if x.ndim else 0, parts[1][0].shape[1]
@@ -173,7 +173,7 @@ def _layers(x, h_0, c_0, w_ih, w_hh, b_ih, b_hh, lengths, bidirectional, precisi
     directions = 2 if bidirectional else 1
     steps = jnp.arange(x.shape[1], dtype=lengths.dtype)[None]
     alive = steps < lengths[:, None]
-    # Backwards, each sequence begins at its own end.
+    # In reverse, each sequence begins at its own end.
     backwards = jnp.where(alive, lengths[:, None] - 1 - steps, steps)[..., None]
     hidden, cells = [], []
     for first in range(0, len(w_ih), directions):
@@ -207,12 +207,12 @@ def _direction(x, h, c, w_ih, w_hh, bias, alive, precision):
     return jnp.swapaxes(y, 0, 1), h, c
 
 
-# -- the parts that JAX shows ----------------------------------------------------------------------
+# -- parts that are public in JAX ------------------------------------------------------------------
 
 
 def lstm_fwd(x, h_0, c_0, w, seq_lengths, input_size: int, hidden_size: int, num_layers: int,
              dropout: float, bidirectional: bool, precision):
-    """:func:`lstm`, and what :func:`lstm_bwd` needs besides.
+    """:func:`lstm`, and the residuals for :func:`lstm_bwd`.
 
     >>> rnn = tanx.experimental.rnn
     >>> x, state = jnp.ones((2, 3, 4)), jnp.zeros((1, 2, 5))
@@ -243,7 +243,7 @@ def lstm_bwd(input_size: int, hidden_size: int, num_layers: int, dropout: float,
 def rnn_abstract_eval(x_aval, h_0_aval, c_0_aval, w_aval, seq_lengths_aval, input_size: int,
                       hidden_size: int, num_layers: int, dropout: float, bidirectional: bool,
                       cudnn_allow_tf32: bool):
-    """The types of what :func:`lstm` gives, and of space that it reserves, which is none.
+    """The types of the results of :func:`lstm`, and of its reserved space, which is empty.
 
     >>> x, state = (tanx.ShapeDtypeStruct(s, "float32") for s in ((2, 3, 4), (1, 2, 5)))
     >>> rnn = tanx.experimental.rnn

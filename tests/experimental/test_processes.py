@@ -138,7 +138,7 @@ def test_distributed(processes, monkeypatch):
     (lambda: distributed.initialize(num_processes=1, process_id=1), ValueError,
      "process_id must be"),
     (lambda: distributed.initialize(local_device_ids=[0, 1]), NotImplementedError, "one device"),
-    (lambda: mesh_utils.create_device_mesh((2,)), ValueError, "as many places"),
+    (lambda: mesh_utils.create_device_mesh((2,)), ValueError, "size of the mesh"),
     (lambda: mesh_utils.create_hybrid_device_mesh((1,), (1,)), ValueError, "slice_index"),
     (lambda: mesh_utils.create_hybrid_device_mesh((1,), (2,), process_is_granule=True), ValueError,
      "granules"),

@@ -1,7 +1,7 @@
-"""tanx.experimental.array_serialization: JAX's arrays in files of TensorStore, which tanx has not.
+"""tanx.experimental.array_serialization: arrays in files of TensorStore, which tanx does not have.
 
-The modules of this package of JAX stand on ``tensorstore``. Of ``serialization`` there is what
-libraries derive from; the others say what to use instead.
+The modules of this package of JAX are based on ``tensorstore``. ``serialization`` has the classes
+that libraries derive from; the other modules raise an error with an alternative.
 """
 
 from ..._base.traceback import boundary

@@ -1,4 +1,4 @@
-"""Managers of checkpoints that are written while the program goes on: what they have to define."""
+"""The base class of asynchronous checkpoint managers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class GlobalAsyncCheckpointManagerBase(abc.ABC):
 
     @abc.abstractmethod
     def check_for_errors(self) -> None:
-        """Raise what was raised in the background; does not wait."""
+        """Raise the error of the background work, if any; does not wait."""
 
     @abc.abstractmethod
     def wait_until_finished(self) -> None:
@@ -22,7 +22,7 @@ class GlobalAsyncCheckpointManagerBase(abc.ABC):
 
     @abc.abstractmethod
     def serialize(self, arrays, tensorstore_specs, *, on_commit_callback: Callable[[], None]):
-        """Begin to write arrays where the specs say."""
+        """Begin to write arrays to the places in the specs."""
 
     @abc.abstractmethod
     def deserialize(self, shardings: Sequence, tensorstore_specs: Sequence[dict[str, Any]],

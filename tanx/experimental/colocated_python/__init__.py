@@ -1,7 +1,7 @@
 """tanx.experimental.colocated_python: Python functions that run where their arguments are.
 
-All devices of tanx are of the process that runs, so that such a function runs there and then. What
-JAX asks of arguments and results is asked here as well: they are arrays.
+All devices of tanx belong to the running process, so such a function runs immediately. As in JAX,
+arguments and results must be arrays.
 """
 
 from ..._base.traceback import shown

@@ -22,7 +22,7 @@ _FUNCTION = "tanx.experimental.colocated_python"
 
 
 def colocated_cpu_devices(devices_or_mesh):
-    """The CPU devices beside some devices, or beside those of a mesh: these themselves.
+    """The CPU devices of the hosts of some devices, or of a mesh: the devices themselves.
 
     >>> from tanx.experimental import colocated_python
     >>> colocated_python.colocated_cpu_devices(tanx.devices())
@@ -39,7 +39,7 @@ class _Specialization(NamedTuple):
     devices: Sequence | None = None
 
     def updated(self, **given) -> _Specialization:
-        """The same, with what is given stated in addition."""
+        """The same, with further facts."""
         again = [name for name, value in given.items()
                  if value is not None and getattr(self, name) is not None]
         if again:
@@ -83,7 +83,7 @@ def _specialized(fun: Callable, stated: _Specialization) -> Callable:
     @boundary
     def specialize(in_specs=None, out_specs_fn: Callable | None = None,
                    devices: Sequence | None = None) -> Callable:
-        """The function with more known of it before it is called."""
+        """The function with more facts stated before it is called."""
         return _specialized(fun, stated.updated(
             in_specs=in_specs, out_specs_fn=out_specs_fn, devices=devices))
 
@@ -99,12 +99,12 @@ def _check_arrays(what: str, leaves: Sequence) -> None:
                 hint="tanx.pure_callback calls Python from traced functions."))
         if not isinstance(x, Array):
             raise ValueError(explain(
-                _FUNCTION, "arguments and results are arrays.",
+                _FUNCTION, "arguments and results must be arrays.",
                 f"{what}: {x!r:.100} of type {type(x).__name__}"))
 
 
 def _check_specs(what: str, specs, leaves: Sequence, tree) -> None:
-    """Arrays must have the shapes and dtypes that were stated."""
+    """Check that arrays have the stated shapes and dtypes."""
     if specs is None:
         return
     wanted, stated_tree = tree_flatten(specs)
@@ -120,7 +120,7 @@ def _check_specs(what: str, specs, leaves: Sequence, tree) -> None:
 def colocated_python_class(cls: type[object]) -> type[object]:
     """Let the methods of a class run on the devices that their arguments are on.
 
-    The object is made when the first method is called. Its attributes are not seen.
+    The object is made when the first method is called. Its attributes are not accessible.
 
     >>> from tanx.experimental.colocated_python import colocated_python_class
     >>> @colocated_python_class

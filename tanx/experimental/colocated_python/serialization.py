@@ -1,4 +1,4 @@
-"""How functions would travel to other processes: there is one process, so nothing is written.
+"""Serialization of functions for other processes: there is one process, so nothing is written.
 
 orbax names the class of lists of devices.
 """

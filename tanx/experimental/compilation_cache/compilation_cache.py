@@ -9,7 +9,7 @@ __all__ = ["reset_cache", "set_cache_dir"]
 
 
 def set_cache_dir(path) -> None:
-    """Keep compiled code in a folder, which is made where it is missing.
+    """Keep compiled code in a folder, which is created if it does not exist.
 
     >>> from tanx.experimental.compilation_cache import compilation_cache
     >>> before = tanx.config.jax_compilation_cache_dir
@@ -22,7 +22,7 @@ def set_cache_dir(path) -> None:
 
 
 def reset_cache() -> None:
-    """Forget what was found out about the folder, which may have changed; its files stay.
+    """Drop cached facts about the folder, which may have changed; its files stay.
 
     >>> from tanx.experimental.compilation_cache import compilation_cache
     >>> compilation_cache.reset_cache()

@@ -1,4 +1,4 @@
-"""The common part of sparse arrays of all formats."""
+"""The base class of sparse arrays of all formats."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class JAXSparse:
                            if getattr(self, count, 0))
             return f"{name}({self.dtype}{list(self.shape)}, nse={self.nse}{more})"
         except Exception:
-            return f"<{name}>"  # what a transformation put in place of arrays has no shape
+            return f"<{name}>"  # placeholders of transformations have no shape
 
     def block_until_ready(self):
-        """Wait until what is stored has been computed; gives the array itself."""
+        """Wait until the stored arrays have been computed; returns the array itself."""
         for child in self.tree_flatten()[0]:
             child.block_until_ready()
         return self
@@ -133,7 +133,7 @@ class JAXSparse:
     def _compared(self, other):
         raise NotImplementedError(explain(
             "a comparison of sparse arrays", "its result would be dense.",
-            hint="compare x.todense(), or what is stored, x.data."))
+            hint="compare x.todense(), or the stored entries, x.data."))
 
     __lt__ = __le__ = __gt__ = __ge__ = _compared
 

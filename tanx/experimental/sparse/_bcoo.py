@@ -1,9 +1,9 @@
-"""The class BCOO, and how its arrays are made from dense ones and become such again.
+"""The class BCOO, and conversions from and to dense arrays.
 
 An array of this format has batch dimensions, then sparse ones, then dense ones. ``indices`` has
 the shape ``batch + (nse, n_sparse)``, ``data`` has ``batch + (nse,) + dense``: each entry is a
-block of the dense dimensions at a place in the sparse ones. Entries at one place add up. Entries
-whose place is out of range are padding and count for nothing.
+block of the dense dimensions at a place in the sparse ones. Entries at one place are added. Entries
+whose place is out of range are padding and ignored.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class BCOO(JAXSparse):
             raise AssertionError(explain(
                 "tanx.experimental.sparse.BCOO", "indices must be integers.",
                 f"indices: {indices.aval}"))
-        if n_batch and self.shape != shape:  # all of them are to be repeated
+        if n_batch and self.shape != shape:  # all of them are broadcast
             self.indices = jnp.broadcast_to(indices, shape[:n_batch] + indices.shape[n_batch:])
 
     @property
@@ -124,7 +124,7 @@ class BCOO(JAXSparse):
         return bcoo_sort_indices(self)
 
     def sum_duplicates(self, nse=None, remove_zeros=True):
-        """The same array with one entry a place."""
+        """The same array with one entry per place."""
         return _sum_duplicates(self, nse, remove_zeros)
 
     def update_layout(self, *, n_batch=None, n_dense=None, on_inefficient="error"):
@@ -154,7 +154,7 @@ class BCOO(JAXSparse):
 
 
 def _fits(data, indices, shape) -> bool:
-    """Whether the shapes of what is stored go together, and with that of the array."""
+    """Whether the shapes of the stored arrays match each other and the array."""
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
     nse, dense = indices.shape[-2], shape[n_batch + n_sparse:]
     lead = zip(data.shape[:n_batch], indices.shape[:n_batch], shape)
@@ -169,7 +169,7 @@ def _cut(shape: tuple[int, ...], n_batch: int, n_dense: int):
 
 
 def columns(indices) -> tuple:
-    """The places of entries as one array a dimension, as indexing takes them."""
+    """The places of entries as one array per dimension, for indexing."""
     return tuple(indices[:, i] for i in range(indices.shape[1]))
 
 
@@ -190,7 +190,7 @@ def bcoo_todense(mat: BCOO):
     """
     shape = mat.shape[mat.n_batch:]
 
-    if mat.dtype == bool:  # what adds up is true
+    if mat.dtype == bool:  # entries are combined by or
         return bcoo_todense(mat.astype(np.int8)) != 0
 
     def dense(data, indices):
@@ -217,8 +217,8 @@ def extracted(indices, arr, n_batch: int):
 def bcoo_extract(sparr: BCOO, arr, *, assume_unique=None) -> BCOO:
     """A sparse array with the places of ``sparr`` and the elements of the dense ``arr``.
 
-    Where a place comes twice, the first entry gets the element and others are 0; with
-    ``assume_unique`` this is not looked at.
+    If a place occurs twice, the first entry gets the element and others are 0; ``assume_unique``
+    skips this check.
 
     >>> from tanx.experimental.sparse import BCOO, bcoo_extract
     >>> bcoo_extract(BCOO.fromdense(jnp.array([0.0, 1.0])), jnp.array([5.0, 6.0])).data
@@ -244,7 +244,7 @@ def _order(indices):
 
 
 def _is_new(indices):
-    """Which of some places in order are not those before."""
+    """Which of some sorted places differ from the one before."""
     changed = jnp.any(indices[1:] != indices[:-1], axis=1)
     return jnp.concatenate([jnp.ones(min(1, indices.shape[0]), bool), changed])
 
@@ -284,7 +284,7 @@ def bcoo_fromdense(mat, *, nse=None, n_batch=0, n_dense=0, index_dtype=np.int32)
         return jnp.stack(found, axis=-1).astype(index_dtype)
     indices = over_batch(places, n_batch, filled)
     data = extracted(indices, mat, n_batch)
-    if not sparse and nse > 1:  # all entries have the one place there is
+    if not sparse and nse > 1:  # all entries have the only place
         data = jnp.where(jnp.reshape(jnp.arange(nse) == 0, (nse, *(1,) * n_dense)), data, 0)
     return BCOO((data, indices), shape=mat.shape, indices_sorted=True,
                 unique_indices=bool(sparse) or nse <= 1)
@@ -310,7 +310,7 @@ def bcoo_sort_indices(mat: BCOO) -> BCOO:
 
 
 def bcoo_sum_duplicates(mat: BCOO, nse=None) -> BCOO:
-    """The same array with one entry a place, in order; padding comes last.
+    """The same array with one entry per place, in order; padding comes last.
 
     ``nse`` is how many entries to store; as many as needed by default, which cannot be known under
     ``jit``.
@@ -328,7 +328,7 @@ def _sum_duplicates(mat: BCOO, nse, remove_zeros: bool) -> BCOO:
     limit = jnp.array(sizes, mat.indices.dtype)
 
     def numbered(data, indices):
-        """Entries in order, and the number of the place of each among those that are different."""
+        """Sorted entries, and the number of each one's place among the distinct ones."""
         counts = in_range(indices, sizes)
         if remove_zeros:
             counts &= jnp.any(data != 0, tuple(range(1, data.ndim)))
@@ -347,8 +347,8 @@ def _sum_duplicates(mat: BCOO, nse, remove_zeros: bool) -> BCOO:
         except TypeError:
             raise ValueError(explain(
                 "tanx.experimental.sparse.bcoo_sum_duplicates",
-                "how many places there are is not known while tracing.",
-                hint="say how many entries to store, by nse.")) from None
+                "the number of places is not known while tracing.",
+                hint="give the number of entries to store as nse.")) from None
 
     def summed(data, indices, numbers):
         places = jnp.broadcast_to(limit, (nse, len(sizes))).at[numbers].set(indices, mode="drop")

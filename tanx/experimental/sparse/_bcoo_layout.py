@@ -32,7 +32,7 @@ def _parts(mat: BCOO) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]
 
 
 def _whole(mat: BCOO):
-    """Data and indices with the whole batch, none of it implied."""
+    """Data and indices with all batch dimensions, without broadcasting."""
     batch, _, _ = _parts(mat)
     n = mat.n_batch
     return (jnp.broadcast_to(mat.data, batch + mat.data.shape[n:]),
@@ -56,7 +56,7 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
         raise NotImplementedError(explain(
             _name("bcoo_transpose"), "batch, sparse and dense dimensions stay in their groups.",
             f"permutation: {permutation}", f"array: {mat}",
-            hint="update_layout makes sparse dimensions of others."))
+            hint="update_layout turns other dimensions into sparse ones."))
     data = mat.data.transpose(*batch, b, *(d - s + b + 1 for d in dense))
     indices = mat.indices.transpose(*batch, b, b + 1)[..., np.array([d - b for d in sparse], int)]
     shape = tuple(mat.shape[p] for p in permutation)
@@ -76,7 +76,7 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     data, indices = (mat.data, mat.indices) if all(a >= b for a in axes) else _whole(mat)
     sizes = _parts(mat)[1]
     valid = in_range(indices, sizes) if sizes else None
-    if valid is not None and any(b <= a < s for a in axes):  # what was padding stays so
+    if valid is not None and any(b <= a < s for a in axes):  # padding stays padding
         data = jnp.where(jnp.reshape(valid, valid.shape + (1,) * mat.n_dense), data, 0)
     data = data.sum(tuple(a - s + b + 1 for a in axes if a >= s)).astype(mat.dtype)
     indices = indices[..., np.array([k for k in range(mat.n_sparse) if k + b not in axes], int)]
@@ -141,7 +141,7 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
 
 
 def _boundary(sizes: Sequence[int], count: int) -> int | None:
-    """How many leading sizes have the product ``count``; None if none have."""
+    """The number of leading sizes with the product ``count``, or None."""
     for n in range(len(sizes) + 1):
         if prod(sizes[:n]) == count:
             return n
@@ -149,7 +149,7 @@ def _boundary(sizes: Sequence[int], count: int) -> int | None:
 
 
 def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions=None, sharding=None) -> BCOO:
-    """The array in another shape; batch and dense dimensions keep to themselves where they can.
+    """The array in another shape; batch and dense dimensions stay separate if possible.
 
     >>> from tanx.experimental.sparse import BCOO, bcoo_reshape
     >>> bcoo_reshape(BCOO.fromdense(jnp.eye(2)), new_sizes=(4,)).indices.tolist()
@@ -159,7 +159,7 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions=None, shardi
         mat = bcoo_transpose(mat, permutation=dimensions)
     new = tuple(int(n) for n in new_sizes)
     if prod(new) != mat.size:
-        raise TypeError(explain(_name("bcoo_reshape"), "shapes must have as many elements.",
+        raise TypeError(explain(_name("bcoo_reshape"), "the number of elements must stay the same.",
                                 f"array: {mat}", f"new_sizes: {new}"))
     batch, sparse, dense = _parts(mat)
     first = _boundary(new, prod(batch))
@@ -221,7 +221,7 @@ def bcoo_broadcast_in_dim(mat: BCOO, *, shape: Sequence[int], broadcast_dimensio
     for p in range(start, stop):
         column = indices[..., inner.index(p)] if p in inner else None
         repeated = column is None or mat.shape[b + inner.index(p)] != shape[p]
-        if repeated:  # one entry becomes as many as the dimension has places
+        if repeated:  # an entry is repeated for each place of the dimension
             size = shape[p]
             data = jnp.repeat(data, size, axis=start)
             indices = jnp.repeat(indices, size, axis=start)
@@ -243,7 +243,7 @@ def bcoo_update_layout(mat: BCOO, *, n_batch=None, n_dense=None, on_inefficient=
       mat: A sparse array.
       n_batch: How many leading dimensions are batch dimensions; as many as now by default.
       n_dense: How many trailing dimensions are stored whole; as many as now by default.
-      on_inefficient: ``"error"``, ``"warn"`` or None: what to do where zeros will be stored.
+      on_inefficient: ``"error"``, ``"warn"`` or None: what to do if zeros will be stored.
 
     >>> from tanx.experimental.sparse import BCOO, bcoo_update_layout
     >>> bcoo_update_layout(BCOO.fromdense(jnp.eye(2), n_batch=1), n_batch=0)
@@ -252,7 +252,7 @@ def bcoo_update_layout(mat: BCOO, *, n_batch=None, n_dense=None, on_inefficient=
     n_batch = mat.n_batch if n_batch is None else int(n_batch)
     n_dense = mat.n_dense if n_dense is None else int(n_dense)
     if n_batch < 0 or n_dense < 0 or n_batch + n_dense > mat.ndim:
-        raise ValueError(explain(_name("bcoo_update_layout"), "dimensions must be there.",
+        raise ValueError(explain(_name("bcoo_update_layout"), "dimensions must exist.",
                                  f"array: {mat}", f"n_batch: {n_batch}", f"n_dense: {n_dense}"))
     for what, old, new in (("n_batch", mat.n_batch, n_batch), ("n_dense", mat.n_dense, n_dense)):
         if new > old and on_inefficient is not None:
@@ -317,7 +317,7 @@ def _sparse_to_batch(data, indices, size: int):
 
 def bcoo_slice(mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequence[int],
                strides: Sequence[int] | None = None) -> BCOO:
-    """A part of the array, as :func:`tanx.lax.slice` gives it.
+    """A part of the array, as by :func:`tanx.lax.slice`.
 
     >>> from tanx.experimental.sparse import BCOO, bcoo_slice
     >>> x = BCOO.fromdense(jnp.array([1.0, 0.0, 3.0, 4.0]))
@@ -374,10 +374,10 @@ def _window(mat: BCOO, starts: list, sizes: list[int], strides: list[int]) -> BC
 def bcoo_gather(operand: BCOO, start_indices, dimension_numbers, slice_sizes, *,
                 unique_indices=False, indices_are_sorted=False, mode=None,
                 fill_value=None) -> BCOO:
-    """Slices of a sparse array, as :func:`tanx.lax.gather` gives them.
+    """Slices of a sparse array, as by :func:`tanx.lax.gather`.
 
-    Slices that would reach out of the array are moved into it, whatever the ``mode``. Several of
-    them are batches of the result, where their dimensions come first.
+    Slices that would reach outside of the array are moved inside, whatever the ``mode``. Several
+    slices are batches of the result; their dimensions come first.
 
     >>> from tanx.experimental.sparse import BCOO
     >>> x = BCOO.fromdense(jnp.eye(3))

@@ -1,4 +1,4 @@
-"""Products of BCOO arrays: with dense arrays, with each other, element by element, convolutions."""
+"""Products of BCOO arrays with dense arrays and with each other, and convolutions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _name(function: str) -> str:
 
 def bcoo_dot_general(lhs, rhs, *, dimension_numbers, precision=None, preferred_element_type=None,
                      out_sharding=None):
-    """A contraction as :func:`tanx.lax.dot_general`, of which one operand or both are sparse.
+    """A contraction as :func:`tanx.lax.dot_general`, with one or two sparse operands.
 
     The result is dense, unless both are sparse.
 
@@ -39,7 +39,7 @@ def bcoo_dot_general(lhs, rhs, *, dimension_numbers, precision=None, preferred_e
     for x, y in ((lc, rc), (lb, rb)):
         if len(x) != len(y) or any(lhs.shape[i] != rhs.shape[j] for i, j in zip(x, y)):
             raise TypeError(explain(
-                _name("bcoo_dot_general"), "dimensions that go together must have one size.",
+                _name("bcoo_dot_general"), "paired dimensions must have one size.",
                 f"lhs: {lhs.shape}", f"rhs: {rhs.shape}", f"dimensions: {dimension_numbers}"))
     if isinstance(lhs, BCOO) and isinstance(rhs, BCOO):
         out = _sparse_product(lhs, rhs, lc, rc, lb, rb)
@@ -61,7 +61,7 @@ def _dense_product(lhs: BCOO, rhs, lc, rc, lb, rb):
     partner = dict(zip((*lc, *lb), (*rc, *rb)))
     if any(d >= b for d in lb):
         raise NotImplementedError(explain(
-            _name("bcoo_dot_general"), "batch dimensions of a product must be such of the array.",
+            _name("bcoo_dot_general"), "batch dimensions of a product must be those of the array.",
             f"array: {lhs}", f"batch dimensions: {lb}"))
     along = [d for d in (*range(b), *range(b, s), *range(s, lhs.ndim)) if d in partner]
     free = [d for d in range(rhs.ndim) if d not in (*rc, *rb)]
@@ -84,7 +84,7 @@ def _dense_product(lhs: BCOO, rhs, lc, rc, lb, rb):
 
 
 class _Inner:
-    """The product of one batch: what is contracted of the sparse and of the dense dimensions."""
+    """The product of one batch: the contracted sparse and dense dimensions."""
 
     def __init__(self, lhs: BCOO, sparse: Sequence[int], dense: Sequence[int]):
         sizes = lhs.shape[lhs.n_batch:lhs.n_batch + lhs.n_sparse]
@@ -117,7 +117,7 @@ class _Inner:
 
 
 def _sparse_product(lhs: BCOO, rhs: BCOO, lc, rc, lb, rb) -> BCOO:
-    """The product of two sparse arrays: each entry of one meets each of the other."""
+    """The product of two sparse arrays: each entry of one times each of the other."""
     n = len(lb)
     if lhs.n_dense or rhs.n_dense or lb != tuple(range(n)) or rb != tuple(range(n)):
         raise NotImplementedError(explain(
@@ -252,7 +252,7 @@ def bcoo_conv_general_dilated(lhs: BCOO, rhs, *, window_strides, padding, lhs_di
     size = max(0, ((width - 1) * spread + 1 + low + high - reach) // stride + 1)
 
     def one(data, indices):
-        """Each entry reaches one output a tap and a channel, where the steps meet it."""
+        """Each entry contributes to one output per tap and channel, if the strides reach it."""
         place = indices[:, 1, None] * spread + low - jnp.arange(taps) * holes
         valid = in_range(indices, (channels, width))[:, None] & (place % stride == 0) & (
             place >= 0) & (place // stride < size)

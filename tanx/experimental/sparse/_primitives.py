@@ -1,7 +1,7 @@
 """Operations on sparse arrays as primitives on the arrays that they store.
 
-Each does what the function of that name does, on buffers in place of sparse arrays, for programs
-that bind primitives by themselves. Derivatives and batches are those of the function.
+Each is equivalent to the function of that name, on the stored arrays, for programs that bind
+primitives. Derivatives and batches are those of the function.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 
 class SparseInfo(NamedTuple):
-    """The facts about a sparse array besides what it stores."""
+    """The facts about a sparse array besides its stored arrays."""
 
     shape: tuple[int, ...]
     indices_sorted: bool = False
@@ -50,7 +50,7 @@ class SparseInfo(NamedTuple):
 
 
 class COOInfo(NamedTuple):
-    """The facts about a matrix of entries besides what it stores."""
+    """The facts about a matrix of entries besides its stored arrays."""
 
     shape: tuple[int, ...]
     rows_sorted: bool = False
@@ -58,7 +58,7 @@ class COOInfo(NamedTuple):
 
 
 def _primitive(name: str, function: Callable, multiple_results: bool = False) -> Primitive:
-    """The primitive that does what a function of arrays does."""
+    """The primitive for a function of arrays."""
     p = Primitive(name)
     p.multiple_results = multiple_results
 

@@ -1,4 +1,4 @@
-"""Compressed rows: entries of each row in a stretch of one array, from ``indptr[i]`` on."""
+"""Compressed rows: the entries of each row are contiguous, from ``indptr[i]`` on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["compressed_product", "pointers", "row_numbers", "rows_product"]
 
 
 def row_numbers(indptr, nse: int):
-    """The row of each entry; as many as there are rows for those behind the last stretch."""
+    """The row of each entry; the number of rows for entries after the last row."""
     ends = jnp.zeros(nse, indptr.dtype).at[indptr[1:]].add(1, mode="drop")
     return jnp.cumsum(ends).astype(indptr.dtype)
 
@@ -27,7 +27,7 @@ def pointers(rows, count: int):
 def rows_product(data, rows, columns, rhs, size: int, ordered: bool = False, wrap: bool = True):
     """Sums of entries times rows of ``rhs``, which is a vector or a matrix.
 
-    Negative places count from the end if they ``wrap``, and count for nothing otherwise.
+    Negative places count from the end if they ``wrap``, and are ignored otherwise.
     """
     dtype = jnp.promote_types(data.dtype, rhs.dtype)
     found = rhs.astype(dtype).at[columns].get(mode="fill", fill_value=0,
@@ -41,12 +41,12 @@ def rows_product(data, rows, columns, rhs, size: int, ordered: bool = False, wra
 
 @custom_jvp
 def _by_rows(data, indices, indptr, rhs):
-    """Each row by itself: a loop over its entries."""
+    """Each row separately: a loop over its entries."""
     return (csr_matvec_p if rhs.ndim == 1 else csr_matmat_p).bind(data, indices, indptr, rhs)
 
 
 def _slope(primals, tangents):
-    """Written with gather and scatter, which can be transposed."""
+    """The derivative, by gather and scatter, which can be transposed."""
     (data, indices, indptr, rhs), (moved, _, _, other) = primals, tangents
     rows, size = row_numbers(indptr, data.shape[0]), indptr.shape[0] - 1
     terms = [rows_product(d, rows, indices, r, size, ordered=True, wrap=False)

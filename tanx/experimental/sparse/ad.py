@@ -1,4 +1,4 @@
-"""tanx.experimental.sparse.ad: derivatives with respect to what sparse arrays store."""
+"""tanx.experimental.sparse.ad: derivatives with respect to the entries of sparse arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _is_sparse(x) -> bool:
 
 
 def _stored(tree):
-    """Sparse arrays in a pytree as what they store."""
+    """Sparse arrays in a pytree as their stored entries."""
     return tree_map(lambda x: x.data if _is_sparse(x) else x, tree, is_leaf=_is_sparse)
 
 
@@ -34,7 +34,7 @@ def _restored(tree, stored):
 
 
 def _of_stored(fun: Callable, argnums, args, kwargs):
-    """The function of what its sparse arguments store, those arguments, and the positions."""
+    """The function of the entries of its sparse arguments, those arguments, and the positions."""
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     numbers = tuple(n % len(args) for n in numbers)
 
@@ -106,7 +106,7 @@ def _jacobian(transform: Callable, fun: Callable, argnums, has_aux, kwargs) -> C
 
 
 def _of_results(x, data) -> BCOO:
-    """The derivatives of all results by what ``x`` stores, the results as batch dimensions."""
+    """The derivatives of all results by the entries of ``x``, with results as batch dimensions."""
     mat = x if isinstance(x, BCOO) else x.to_bcoo()
     lead = data.shape[:data.ndim - mat.data.ndim]
     indices = mat.indices.reshape((1,) * len(lead) + mat.indices.shape)

@@ -23,7 +23,7 @@ _FORMATS: dict[str, Any] = {"bcoo": BCOO, "bcsr": BCSR, "coo": COO, "csr": CSR, 
 
 
 def todense(arr):
-    """A sparse array as a dense one, and a dense one as it is; in pytrees, too.
+    """A sparse array as a dense one; dense arrays unchanged; also in pytrees.
 
     >>> from tanx.experimental import sparse
     >>> sparse.todense((sparse.eye(2), jnp.ones(1)))
@@ -50,7 +50,7 @@ def empty(shape, dtype=None, index_dtype="int32", sparse_format="bcoo", **kwds):
       dtype: The dtype of elements; float32 by default.
       index_dtype: The dtype of places.
       sparse_format: ``"bcoo"``, ``"bcsr"``, ``"coo"``, ``"csr"`` or ``"csc"``.
-      kwds: What else the format takes, as ``nse``, ``n_batch`` and ``n_dense``.
+      kwds: Further options of the format, such as ``nse``, ``n_batch`` and ``n_dense``.
 
     >>> tanx.experimental.sparse.empty((2, 3))
     BCOO(float32[2, 3], nse=0)
@@ -69,7 +69,7 @@ def eye(N, M=None, k=0, dtype=None, index_dtype="int32", sparse_format="bcoo", *
       dtype: The dtype of elements; float32 by default.
       index_dtype: The dtype of places.
       sparse_format: ``"bcoo"``, ``"bcsr"``, ``"coo"``, ``"csr"`` or ``"csc"``.
-      kwds: ``n_batch`` and ``n_dense``, where the format takes them.
+      kwds: ``n_batch`` and ``n_dense``, if the format takes them.
 
     >>> tanx.experimental.sparse.eye(2, 3, k=1).todense()
     Array([[0., 1., 0.],

@@ -56,7 +56,7 @@ class BCSR(JAXSparse):
         if (len(shape) < n + 2 or self.indptr.shape[-1] != shape[n] + 1
                 or self.data.shape[n:] != (*self.indices.shape[-1:], *shape[n + 2:])):
             raise ValueError(explain(
-                "tanx.experimental.sparse.BCSR", "what is stored does not go with the shape.",
+                "tanx.experimental.sparse.BCSR", "the stored arrays do not match the shape.",
                 f"shape: {shape}", f"data: {self.data.shape}", f"indices: {self.indices.shape}",
                 f"indptr: {self.indptr.shape}"))
 
@@ -134,7 +134,7 @@ class BCSR(JAXSparse):
         return super().__matmul__(other)
 
     def transpose(self, *args, **kwargs):
-        """Not for this format: the transpose of rows is columns."""
+        """Raises: the transpose of compressed rows would be compressed columns."""
         raise NotImplementedError(explain(
             "tanx.experimental.sparse.BCSR.transpose", "the transpose would not be by rows.",
             hint="x.to_bcoo() can be transposed."))

@@ -19,8 +19,7 @@ __all__ = ["COO", "coo_fromdense", "coo_matmat", "coo_matvec", "coo_todense"]
 
 
 class Matrix(JAXSparse):
-    """The common part of matrices without batch dimensions: products, and what BCOO does for
-    them."""
+    """Base of matrices without batch dimensions: products, and operations by way of BCOO."""
 
     def to_bcoo(self) -> BCOO:
         raise NotImplementedError(f"{type(self).__name__}.to_bcoo")
@@ -51,7 +50,7 @@ class Matrix(JAXSparse):
 
     def _unsupported(self, *_):
         raise NotImplementedError(explain(
-            type(self).__name__, "knows no such operation.",
+            type(self).__name__, "does not support this operation.",
             hint="BCOO arrays have all operators; x.todense() is a dense one."))
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _unsupported
