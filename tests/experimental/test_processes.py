@@ -118,7 +118,7 @@ def processes():
 def test_distributed(processes, monkeypatch):
     assert distributed.is_initialized() is False
     distributed.shutdown()
-    with pytest.raises(RuntimeError, match="not known"), hosts.live_devices(tanx.devices()):
+    with pytest.raises(RuntimeError, match="not set up"), hosts.live_devices(tanx.devices()):
         pass
     distributed.initialize("localhost:1234", 1, 0)
     assert distributed.is_initialized() is True
