@@ -1,7 +1,7 @@
 """tanx.random: random numbers from keys.
 
-A key is where numbers come from, and the same key gives the same numbers, on every machine. Split a
-key to get others::
+Numbers are a function of a key: the same key gives the same numbers, on every machine. Split a key
+to get others::
 
     key = tanx.random.key(0)
     key, for_weights = tanx.random.split(key)

@@ -31,8 +31,8 @@ def categorical(key, logits, axis: int = -1, shape: Sequence[int] | None = None,
       logits: Logarithms of probabilities, up to a constant, along ``axis``.
       axis: The dimension of categories.
       shape: Of the result; it ends with the shape of ``logits`` without ``axis``, which is the
-        default. Without ``replace`` that is what stands in front of it whose elements differ.
-      replace: Whether a category may come more than once.
+        default. Without ``replace``, the elements along the dimensions in front of it differ.
+      replace: Whether a category may be drawn more than once.
       mode: See :func:`gumbel`.
       out_sharding: How the result is laid out over devices.
 
@@ -50,7 +50,7 @@ def categorical(key, logits, axis: int = -1, shape: Sequence[int] | None = None,
     if not fits:
         raise ValueError(explain(
             "tanx.random.categorical", "shape must end with that of logits without its axis, or "
-            "what that broadcasts to.",
+            "a shape that this broadcasts to.",
             f"logits: {typeof(logits)}", f"axis:   {axis}", f"shape:  {shape}"))
     if replace:
         each = (*tail[:axis], logits.shape[axis], *tail[axis:])
@@ -60,7 +60,7 @@ def categorical(key, logits, axis: int = -1, shape: Sequence[int] | None = None,
     count = prod(lead)
     if count > logits.shape[axis]:
         raise ValueError(explain(
-            "tanx.random.categorical", "there are not so many categories to draw from.",
+            "tanx.random.categorical", "there are fewer categories than draws.",
             f"categories: {logits.shape[axis]}", f"drawn:      {count}"))
     noisy = logits + gumbel(wrapped, logits.shape, logits.dtype, mode)
     _, drawn = lax.top_k(noisy, count, axis=axis)
@@ -99,12 +99,12 @@ def choice(key, a, shape: Sequence[int] = (), replace: bool = True, p=None, axis
     if not count:
         return jnp.zeros(shape, array.dtype)
     if size <= 0:
-        raise ValueError(explain("tanx.random.choice", "there is nothing to draw from.",
+        raise ValueError(explain("tanx.random.choice", "there are no elements to draw from.",
                                  f"a: {typeof(a)}"))
     if not replace and count > size:
-        raise ValueError(explain("tanx.random.choice", "there are not so many elements.",
+        raise ValueError(explain("tanx.random.choice", "there are fewer elements than draws.",
                                  f"elements: {size}", f"drawn:    {count}",
-                                 hint="replace=True lets elements come more than once."))
+                                 hint="with replace=True, elements may be drawn more than once."))
     if p is None and not replace:
         shuffled = permutation(wrapped, array if array.ndim else size, axis)
         drawn = shuffled[(slice(None),) * axis + (slice(count),)]
@@ -115,7 +115,7 @@ def choice(key, a, shape: Sequence[int] = (), replace: bool = True, p=None, axis
 
 
 def _drawn_places(key, size: int, shape, replace: bool, p, mode):
-    """Places drawn by probabilities: by where a uniform number falls, or the greatest of noise."""
+    """Places drawn by probabilities: by inversion of uniform numbers, or by Gumbel noise."""
     p = jnp.asarray(p)
     p = p if dtypes.issubdtype(p.dtype, np.inexact) else p.astype(dtypes.default_float())
     if p.shape != (size,):
@@ -167,7 +167,7 @@ def _shuffled(key, x, axis: int):
 
 @sampler
 def _shuffle(key, x, *, shape, axis):
-    """Sort by random words, so often that ties do no harm."""
+    """Sort by random words, repeatedly, so that ties are negligible."""
     rounds = ceil(3 * log(max(1, x.size)) / log(np.iinfo(np.uint32).max))
     for _ in range(rounds):
         key, word_key = split(key)

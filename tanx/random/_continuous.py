@@ -312,7 +312,7 @@ def triangular(key, left, mode, right, shape: Sequence[int] | None = None, dtype
 def wald(key, mean, shape: Sequence[int] | None = None, dtype=None, *, out_sharding=None):
     """Numbers of the Wald (inverse normal) distribution with scale 1.
 
-    They are when a motion with drift ``1 / mean`` first reaches 1.
+    They are the times at which a Brownian motion with drift ``1 / mean`` first reaches 1.
 
     Args:
       key: A key.

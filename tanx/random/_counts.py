@@ -1,7 +1,7 @@
 """Distributions of counts: geometric, Poisson, binomial, multinomial.
 
-Poisson and binomial counts are drawn for all elements at once: each round takes one key, and goes
-on until every element has one that fits.
+Poisson and binomial counts are drawn for all elements at once: each round uses one key, and rounds
+are repeated until every element has an accepted count.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["binomial", "geometric", "multinomial", "poisson"]
 
 @by_out_sharding
 def geometric(key, p, shape: Sequence[int] | None = None, dtype=None, *, out_sharding=None):
-    """How often to try until something of probability ``p`` happens.
+    """The number of trials until the first success, of probability ``p``.
 
     Args:
       key: A key.
@@ -61,7 +61,7 @@ def _geometric(key, p, *, shape, dtype):
 @by_out_sharding
 def poisson(key, lam, shape: Sequence[int] | None = None, dtype=None, *, method: str = "exact",
             out_sharding=None):
-    """Counts of the Poisson distribution: how much happens when ``lam`` is expected.
+    """Counts of the Poisson distribution with mean ``lam``.
 
     Args:
       key: A key.
@@ -150,16 +150,16 @@ def _poisson_rejection(key, lam, *, shape, dtype, most):
     return lax.convert_element_type(repeat(goes_on, step, start)[1], dtype)
 
 
-_SUMMED = 18  # counts up to which probabilities are added up
+_SUMMED = 18  # up to this count, probabilities are summed
 _TAYLOR = (-1 / 3, 1 / 6, -1 / 10, 1 / 15, -1 / 21, 1 / 28, -1 / 36, 1 / 45, -1 / 55)
 
 
 @sampler
 def _poisson_approx(key, lam, *, shape, dtype):
-    """The count at the quantile of a normal number: exact where few are expected.
+    """The count at the quantile of a normal number: exact for small means.
 
-    Elsewhere a Cornish-Fisher expansion comes within one, and the normal approximation of Peizer
-    and Pratt (1968) decides between neighbours.
+    For others a Cornish-Fisher expansion is off by at most one, and the normal approximation of
+    Peizer and Pratt (1968) decides between neighbours.
     """
     x = normal(key, shape, lam.dtype)
     quantile = 0.5 * _twice_normal_cdf(x)
@@ -227,7 +227,7 @@ def binomial(key, n, p, shape: Sequence[int] | None = None, dtype=None):
 
 @sampler(inline=True)
 def _binomial(key, n, p, *, shape, dtype):
-    """By inversion where few successes are expected, by rejection elsewhere; of p or 1 - p."""
+    """By inversion if few successes are expected, else by rejection; for p or 1 - p."""
     n, p = (broadcast_to_shape(lax.convert_element_type(x, dtype), shape) for x in (n, p))
     rare = p < 0.5
     q = lax.select(rare, p, 1 - p)
@@ -303,14 +303,14 @@ def _rejection(key, n, q, shape, most):
     return repeat(goes_on, step, start)[1]
 
 
-# log(k!) less Stirling's formula, for k from 0 to 9.
+# log(k!) minus Stirling's formula, for k from 0 to 9.
 _STIRLING = (0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.0207906721037650,
              0.0166446911898211, 0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
              0.0092554621827127, 0.0083305634333594)
 
 
 def _stirling(k):
-    """The error of Stirling's formula; past the table it hardly changes, and differences count."""
+    """The error of Stirling's formula; an approximation past the table: only differences matter."""
     held = lax.clamp(k.dtype.type(0), k, k.dtype.type(9))
     square = (held + 1) * (held + 1)
     series = (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (held + 1)

@@ -25,7 +25,7 @@ def gamma(key, a, shape: Sequence[int] | None = None, dtype=None, *, method: str
           out_sharding=None):
     """Numbers of the gamma distribution with density ``x**(a - 1) * exp(-x) / gamma(a)``.
 
-    Derivatives by ``a`` are those of the sample whose quantile stays the same.
+    Derivatives by ``a`` are those of the sample at a fixed quantile.
 
     Args:
       key: A key.
@@ -45,7 +45,7 @@ def gamma(key, a, shape: Sequence[int] | None = None, dtype=None, *, method: str
 @by_out_sharding
 def loggamma(key, a, shape: Sequence[int] | None = None, dtype=None, *, method: str = "exact",
              out_sharding=None):
-    """Logarithms of numbers of the gamma distribution, right also where those are next to 0.
+    """Logarithms of numbers of the gamma distribution, accurate also for numbers close to 0.
 
     Args:
       key: A key.
@@ -83,7 +83,7 @@ _POLYNOMIAL = (
     (0.000134802802, 0.0112818601, 0.0227767899), (-0.00855306908, -0.0115376096, -0.0132329296),
     (0.00312558003, 0.0051696538, -0.00695035607), (-0.000842681213, 0.00253000995, 0.00106043799),
     (9.78049866e-05, -0.00145011698, 0.00156532601))
-_SHIFT = 4  # parameters are raised by so much, where the polynomial is good
+_SHIFT = 4  # added to parameters, so that the polynomial is accurate
 
 
 @sampler
@@ -165,7 +165,7 @@ def dirichlet(key, alpha, shape: Sequence[int] | None = None, dtype=None, *, out
 
 
 class _Row:
-    """A stand-in for one number of each vector, for the sake of shapes."""
+    """A placeholder with the shape of one number per vector."""
 
     def __init__(self, aval):
         self.aval = aval.update(shape=aval.shape[:-1])
@@ -308,7 +308,7 @@ def ball(key, d: int, p=2, shape: Sequence[int] = (), dtype=None, *, out_shardin
 
 @sampler(sums=True)
 def _ball(key, p, *, d, shape, dtype):
-    """The norm of normal numbers, with one more of the right kind among them, is too large."""
+    """Generalised normal numbers, divided by a norm that includes one further number."""
     direction_key, length_key = split(key)
     direction = generalized_normal(direction_key, p, (*shape, d), dtype)
     extra = exponential(length_key, shape, dtype)

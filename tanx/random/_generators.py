@@ -1,4 +1,4 @@
-"""Generators by themselves: to make keys of one, or bits without keys."""
+"""Generators: keys of a given generator, and bits without keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def seed_with_impl(impl: Generator, seed):
 
 
 def threefry_2x32(keypair, count):
-    """Random words of two words of key and an array of counters, by threefry.
+    """Random words from two words of key and an array of counters, by threefry.
 
     Counters are taken in pairs, one of the first half with one of the second.
 
@@ -55,10 +55,10 @@ def threefry_2x32(keypair, count):
 
 def define_prng_impl(*, key_shape, seed, split, random_bits, fold_in, name: str = "<unnamed>",
                      tag: str = "?") -> Generator:
-    """A generator of functions on arrays, for ``impl`` of :func:`tanx.random.key`.
+    """A generator from functions on arrays, for ``impl`` of :func:`tanx.random.key`.
 
-    The functions are those of one key, its words of uint32 an array of ``key_shape``, which has at
-    least one dimension.
+    The functions take one key: its words of uint32, an array of ``key_shape``, which has at least
+    one dimension.
 
     Args:
       key_shape: The shape of the words of a key.
@@ -90,7 +90,7 @@ def define_prng_impl(*, key_shape, seed, split, random_bits, fold_in, name: str 
             f"key_shape: {shape}", hint="key_shape=(1,) is a key of one word."))
 
     def each(function, *arrays, words: int = len(shape)):
-        """The function for each key of an array of them, or for each seed."""
+        """The function mapped over an array of keys or seeds."""
         for _ in range(arrays[0].ndim - words):
             function = vmap(function)
         return function(*arrays)

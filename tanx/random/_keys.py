@@ -1,7 +1,7 @@
-"""Keys: where randomness comes from, made, split and taken apart.
+"""Keys: making, splitting and converting them.
 
-Every function of this room takes a *typed* key, an array of dtype ``key<fry>`` or the like, or a
-*raw* one, its words of uint32; functions that make new keys give the kind that they were given.
+Every function of this room takes a *typed* key, an array of a dtype such as ``key<fry>``, or a
+*raw* one, its words of uint32; functions that make new keys return the same kind.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def _generator(function: str, impl=None, dtype=None) -> Generator:
 
 
 def is_typed(keys) -> bool:
-    """Whether an array is of keys, not of their words."""
+    """Whether an array holds typed keys, not their words."""
     return isinstance(getattr(keys, "dtype", None), dtypes.KeyType)
 
 
 def typed(function: str, keys) -> tuple[Any, bool]:
-    """Keys as typed keys, and whether they came as words."""
+    """Keys as typed keys, and whether they were given as words."""
     if is_typed(keys):
         return keys, False
     if not is_arraylike(keys) or not hasattr(keys, "shape"):
@@ -73,7 +73,7 @@ def typed(function: str, keys) -> tuple[Any, bool]:
     if mode != "allow":
         message = explain(
             f"tanx.random.{function}", "got a raw key of words.", f"key: {typeof(keys)}",
-            hint="tanx.random.key makes typed keys, wrap_key_data types these.")
+            hint="tanx.random.key makes typed keys, wrap_key_data converts raw ones.")
         if mode == "error":
             raise ValueError(message)
         warn_user(message)
@@ -81,7 +81,7 @@ def typed(function: str, keys) -> tuple[Any, bool]:
 
 
 def single(function: str, keys) -> Any:
-    """One key, typed; an array of them is an error."""
+    """A single typed key; raises for an array of keys."""
     return _single(function, keys)[0]
 
 
@@ -104,9 +104,9 @@ def _seeded(function: str, seed, generator: Generator):
     if isinstance(seed, int) and not isinstance(seed, bool):
         seed += config.random_seed_offset.value
         if not -1 << 63 <= seed < 1 << 63:
-            raise OverflowError(explain(f"tanx.random.{function}", "a seed has 64 bits at most.",
+            raise OverflowError(explain(f"tanx.random.{function}", "a seed has at most 64 bits.",
                                         f"seed: {seed}"))
-        # Without x64 the low bits count.
+        # Without x64 the low bits are used.
         bits = 64 if config.enable_x64.value else 32
         seed = np.asarray(seed % (1 << bits), f"u{bits // 8}").view(f"i{bits // 8}")[()]
     aval = typeof(seed)
@@ -146,7 +146,7 @@ def PRNGKey(seed, *, impl=None):
 
 
 def key_data(keys):
-    """The words of keys, in a new last dimension; raw keys as they are.
+    """The words of keys, in a new last dimension; raw keys unchanged.
 
     >>> tanx.random.key_data(tanx.random.key(7))
     Array([0, 7], dtype=uint32)
@@ -165,7 +165,7 @@ def wrap_key_data(key_bits_array, *, impl=None, dtype=None):
 
 
 def key_impl(keys) -> str | Generator:
-    """The name of the generator of keys; one without a name to ask for it by is given itself.
+    """The name of the generator of keys, or the generator itself if it has no name.
 
     >>> tanx.random.key_impl(tanx.random.key(0))
     'threefry2x32'
@@ -184,7 +184,7 @@ def key_dtype(impl_spec=None) -> dtypes.KeyType:
 
 
 def clone(key):
-    """The same keys, marked for being used twice.
+    """The same keys, marked for a second use.
 
     >>> tanx.random.clone(tanx.random.key(7))
     Array((), dtype=key<fry>) overlaying:
@@ -222,7 +222,7 @@ def _split(key, *, shape):
 
 
 def fold_in(key, data):
-    """A key that belongs to a key and a number, such as that of a step or a layer.
+    """A key derived from a key and a number, such as that of a step or a layer.
 
     Args:
       key: A key.
@@ -251,7 +251,7 @@ def _fold_in(key, data, *, shape):
 
 @by_out_sharding
 def bits(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
-    """Random unsigned integers, all of them equally likely.
+    """Uniformly distributed random unsigned integers.
 
     Args:
       key: A key.

@@ -62,7 +62,7 @@ def multivariate_normal(key, mean, cov, shape: Sequence[int] | None = None, dtyp
 
 @sampler
 def _multivariate_normal(key, mean, cov, *, shape, dtype, method):
-    # Samples are JAX's if the vectors have the signs that LAPACK gives them.
+    # Samples equal JAX's if the vectors have LAPACK's signs.
     if method == "svd":
         u, s, _ = lax.linalg.svd(cov, algorithm=lax.linalg.SvdAlgorithm.DIVIDE_AND_CONQUER)
         root = u * lax.sqrt(s[..., None, :])
@@ -78,7 +78,7 @@ def _multivariate_normal(key, mean, cov, *, shape, dtype, method):
 @by_out_sharding
 def orthogonal(key, n: int, shape: Sequence[int] = (), dtype=None, m: int | None = None, *,
                out_sharding=None):
-    """Orthogonal (or unitary) matrices, all equally likely.
+    """Uniformly distributed orthogonal (or unitary) matrices.
 
     Args:
       key: A key.

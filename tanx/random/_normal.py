@@ -60,7 +60,7 @@ def _spread(x):
 @by_out_sharding
 def truncated_normal(key, lower, upper, shape: Sequence[int] | None = None, dtype=None, *,
                      out_sharding=None):
-    """Numbers of the standard normal distribution, of which only those between bounds are taken.
+    """Numbers of the standard normal distribution, truncated to an interval.
 
     Args:
       key: A key.
@@ -83,7 +83,7 @@ def _truncated_normal(key, lower, upper, *, shape, dtype):
     lower, upper = (lax.convert_element_type(x, dtype) for x in (lower, upper))
     root, infinity = dtype.type(np.sqrt(2)), dtype.type(np.inf)
     out = _spread(uniform(key, shape, dtype, lax.erf(lower / root), lax.erf(upper / root)))
-    # Rounding may reach the bounds, which are not among the results.
+    # Rounding may reach the bounds, which are excluded.
     return jnp.clip(out, lax.nextafter(lax.stop_gradient(lower), _filled(lower, infinity)),
                     lax.nextafter(lax.stop_gradient(upper), _filled(upper, -infinity)))
 

@@ -1,4 +1,4 @@
-"""What samplers share: requested dtypes and shapes, and how eager code runs them."""
+"""Shared by samplers: requested dtypes and shapes, and how eager code runs them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ __all__ = ["complex_or_float", "dtype_of", "floating", "integer", "repeat", "sam
            "sampler"]
 
 LARGE = 1 << 12
-"""Elements of a result for which eager code compiles a sampler.
+"""From this many elements of a result on, eager code compiles a sampler.
 
-NumPy goes over the data a hundred times to make random bits; compiled code keeps them in
-registers, and has made up for its compilation after about a million elements.
+NumPy passes over the data a hundred times to make random bits; compiled code keeps them in
+registers, and makes up for its compilation after about a million elements.
 """
 OFTEN = 64
-"""Calls of one kind after which eager code compiles a sampler also for small results."""
+"""After this many calls of one kind, eager code compiles a sampler also for small results."""
 
 MEMORY = 1024
-"""Kinds of calls that are counted; calls with ever new shapes need not be remembered."""
+"""Limit of kinds of calls that are counted."""
 
 
 def sampler(fun: Callable | None = None, *, inline: bool = False, sums: bool = False) -> Callable:
-    """For the insides of samplers: a call in jaxprs, and compiled code where that pays.
+    """A decorator for samplers: a call in jaxprs, and compiled code if that is faster.
 
-    Arguments that are given by keyword are static; ``shape`` is one of them. What is ``inline`` is
-    no call in jaxprs. What ``sums`` is always compiled: the numbers do not depend on whether it is,
-    but for sums, whose order is the compiler's.
+    Keyword arguments are static; ``shape`` is one of them. With ``inline`` there is no call in
+    jaxprs. With ``sums`` it is always compiled: compilation does not change the numbers, except for
+    sums, whose order the compiler chooses.
     """
     if fun is None:
         return functools.partial(sampler, inline=inline, sums=sums)
@@ -65,10 +65,10 @@ def sampler(fun: Callable | None = None, *, inline: bool = False, sums: bool = F
 
 
 def repeat(goes_on: Callable, step: Callable, state: tuple) -> tuple:
-    """``lax.while_loop``; of a few known numbers, a Python loop, which needs no compiler."""
+    """``lax.while_loop``; for a few known numbers a Python loop, which needs no compiler."""
     while True:
         more = goes_on(state)
-        # A parameter that is traced may show in the state after a step only.
+        # A traced parameter may appear in the state only after a step.
         if any(isinstance(x, Tracer) for x in (*state, more)):
             return lax.while_loop(goes_on, step, state)
         if not more:
@@ -85,7 +85,7 @@ def floating(function: str, dtype) -> np.dtype:
     """The requested floating-point dtype."""
     found = dtype_of(function, dtype, dtypes.default_float)
     if not dtypes.issubdtype(found, np.floating):
-        raise ValueError(explain(f"tanx.random.{function}", "gives floating-point numbers.",
+        raise ValueError(explain(f"tanx.random.{function}", "returns floating-point numbers.",
                                  f"dtype: {found}"))
     return found
 
@@ -95,7 +95,7 @@ def complex_or_float(function: str, dtype) -> np.dtype:
     found = dtype_of(function, dtype, dtypes.default_float)
     if not dtypes.issubdtype(found, np.inexact):
         raise ValueError(explain(
-            f"tanx.random.{function}", "gives floating-point or complex numbers.",
+            f"tanx.random.{function}", "returns floating-point or complex numbers.",
             f"dtype: {found}"))
     return found
 

@@ -20,7 +20,7 @@ __all__ = ["bernoulli", "rademacher", "randint", "uniform"]
 @by_out_sharding
 def uniform(key, shape: Sequence[int] = (), dtype=None, minval=0.0, maxval=1.0, *,
             out_sharding=None):
-    """Numbers from ``minval`` up to, not including, ``maxval``, all equally likely.
+    """Uniformly distributed numbers from ``minval`` up to, but not including, ``maxval``.
 
     Args:
       key: A key.
@@ -39,7 +39,7 @@ def uniform(key, shape: Sequence[int] = (), dtype=None, minval=0.0, maxval=1.0, 
 
 @sampler
 def _uniform(key, minval, maxval, *, shape, dtype):
-    """Random bits become the fraction of numbers from 1 to 2, which is then moved into place."""
+    """Random bits as the fraction of numbers from 1 to 2, which are then scaled and shifted."""
     bounds = [lax.convert_element_type(x, dtype) for x in (minval, maxval)]
     low, high = (_to_rank(x, shape) for x in bounds)
     info = dtypes.finfo(dtype)
@@ -101,7 +101,7 @@ def _bernoulli(key, p, *, shape, mode):
 
 @by_out_sharding
 def randint(key, shape: Sequence[int], minval, maxval, dtype=None, *, out_sharding=None):
-    """Integers from ``minval`` up to, not including, ``maxval``, equally likely.
+    """Uniformly distributed integers from ``minval`` up to, but not including, ``maxval``.
 
     Args:
       key: A key.
@@ -121,7 +121,7 @@ def randint(key, shape: Sequence[int], minval, maxval, dtype=None, *, out_shardi
                       else jnp.asarray(x, dtypes.default_int()) for x in (minval, maxval))
     info = dtypes.iinfo(dtype)
     if info.bits in (8, 16):
-        # Narrow integers are cut out of wider ones, for a few bits are soon used up.
+        # Narrow integers come from wider ones: few bits would be biased.
         minval = jnp.clip(minval, max=info.max, min=info.min)
         maxval = jnp.clip(maxval, max=info.max + 1, min=info.min)
         wide = _randint(wrapped, minval, maxval, shape=shape, dtype=np.dtype(np.int32))
@@ -131,14 +131,14 @@ def randint(key, shape: Sequence[int], minval, maxval, dtype=None, *, out_shardi
 
 @sampler
 def _randint(key, minval, maxval, *, shape, dtype):
-    """Two words for each element make up for a span that does not divide their range."""
+    """Two words per element, because the span may not divide the range of one."""
     info = dtypes.iinfo(dtype)
 
     def fit(x, like):
         held = dtypes.iinfo(typeof(like).dtype)
         return jnp.clip(x, max(info.min, held.min), min(info.max, held.max))
 
-    # The end of the range itself is past what dtype can hold: then the greatest number counts.
+    # If ``maxval`` exceeds the dtype, the greatest number is included.
     greatest = fit(jnp.asarray(info.max, dtype), maxval)
     past = lax.gt(maxval, lax.convert_element_type(greatest, typeof(maxval).dtype))
     bounds = [lax.convert_element_type(fit(x, x), dtype) for x in (minval, maxval)]
