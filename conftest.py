@@ -1,4 +1,4 @@
-"""What every test and every example in a docstring may rely on."""
+"""Settings and fixtures of all tests and of the examples in docstrings."""
 
 import gc
 import importlib
@@ -11,21 +11,21 @@ from hypothesis import settings
 
 # Read at import: each pass of the compiler is checked in tests.
 os.environ.setdefault("TANX_CHECK", "1")
-# Code is compiled with care, as that is which stays, but in the rooms where users come in.
+# Tests compile with full optimisation, except in the folders that test the user interface.
 os.environ.setdefault("TANX_QUICK_CODE", "0")
 HURRIED = ("tests/api/", "tests/runtime/")
-# Libraries are programs on the public functions, whose code is tested with care elsewhere: here
-# compiling is most of the time, and takes a third less at a low level of optimisation.
+# Libraries only use public functions, whose code other tests cover with full optimisation: here most
+# of the time is compilation, which takes a third less at a low level of optimisation.
 LIBRARIES = ("tests/scipy/", "tests/experimental/", "tests/example_libraries/")
-# No test depends on what others have left on disk.
+# No test depends on files that others have left in the cache.
 os.environ["TANX_ENABLE_COMPILATION_CACHE"] = "0"
 
-# The same examples in each run, and no limit on the time of one: machines are shared.
+# The same examples in each run, without a time limit: machines are shared.
 settings.register_profile("tanx", deadline=None, derandomize=True)
 settings.load_profile("tanx")
 
-# Windows show functions whose examples are run where they are written; one tool needs mpmath, and
-# programs of the ecosystem need its libraries.
+# Windows only re-export functions, whose examples run in the files that define them; one tool needs
+# mpmath, and programs of the ecosystem need their libraries.
 collect_ignore_glob = ["tanx/__init__.py", "tanx/*/__init__.py", "tanx/export.py", "tanx/ffi.py",
                        "tests/scipy/fit.py", "tests/ecosystem/programs/*",
                        "tests/ecosystem/well_known/*"]
@@ -36,7 +36,7 @@ LAST_BITS = 1e-6
 
 
 class NearlyEqualChecker:
-    """Compares the output of examples; numbers of seven digits and more may end otherwise."""
+    """Compares the output of examples; numbers of seven digits and more may differ in the last ones."""
 
     def __init__(self, exact):
         self.exact = exact
@@ -50,7 +50,7 @@ class NearlyEqualChecker:
 
 
 def _words(text: str) -> str:
-    """A text without its numbers, and without spaces, for columns are as wide as numbers."""
+    """A text without its numbers, and without spaces: columns are as wide as numbers."""
     return "".join(FLOAT.sub("#", text).split())
 
 
@@ -63,7 +63,7 @@ EXAMPLE_NAMES = {"tanx": "tanx", "jnp": "tanx.numpy", "lax": "tanx.lax", "np": "
 
 def pytest_collection_modifyitems(items):
     addressed = [item.nodeid for item in items if " at 0x" in item.nodeid]
-    if addressed:  # workers would not agree on the names of tests
+    if addressed:  # the names of tests would differ between workers
         raise pytest.UsageError(f"names of tests with an address: {addressed[:3]}")
     for item in items:
         if isinstance(item, pytest.DoctestItem) and not isinstance(
@@ -72,15 +72,15 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Spare the collector a look at the tests themselves: a million objects, half a second."""
+    """Exclude the tests themselves from collections: a million objects, half a second."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
-    """Use all cores for the whole suite; a run of named files stays in this process."""
-    if "PYTEST_XDIST_WORKER" in os.environ:  # a worker has no workers of its own
+    """Use all cores for the whole suite; named files run in this process."""
+    if "PYTEST_XDIST_WORKER" in os.environ:  # a worker starts no workers
         return
     whole = config.args_source is config.ArgsSource.TESTPATHS
     if whole and config.getoption("numprocesses", 0) is None and not config.getoption("usepdb"):
@@ -89,7 +89,7 @@ def pytest_cmdline_main(config):
 
 @pytest.fixture(autouse=True)
 def code_as_users_have_it(request):
-    """Where it says so above, code is made in a hurry: first, or for good."""
+    """Compile quickly, or at a low level, in the folders listed above."""
     if request.node.nodeid.startswith(HURRIED):
         from tanx._base.config import quick_code
         with quick_code(True):

@@ -79,7 +79,7 @@ class Slow:
         os.kill(child, 9)
         os.waitpid(child, 0)
         thread.join()
-        return "the child waits for ever"
+        return "the child waits forever"
 
 
 @pytest.mark.parametrize("patience", [5.0, 0.1], ids=["waited for", "forgotten in the child"])

@@ -1,4 +1,4 @@
-"""Softmax, its kin, and normalisations: a reduction whose result every element needs."""
+"""Softmax and normalisations: a reduction whose result every element needs."""
 
 from .case import family, form, noise
 

@@ -1,4 +1,4 @@
-"""``jvp``, ``vjp``, ``linearize`` and kin, as users call them."""
+"""The public ``jvp``, ``vjp``, ``linearize`` and related functions."""
 
 import numpy as np
 import pytest

@@ -508,7 +508,7 @@ def windowed(make: Maker):
     """Sums, extrema and products of windows, and their gradients."""
     combine = make.pick(["0.0, lax.add", "-jnp.inf, lax.max", "jnp.inf, lax.min", "1.0, lax.mul"])
     start, function = combine.split(", ")
-    # Which of two elements is the extremum, and gets the gradient, must not hang on rounding.
+    # Which of two elements is the extremum, and gets the gradient, must not depend on rounding.
     x = make.operand("f", exact=function in ("lax.max", "lax.min"), rank=1)
     if x is None:
         return None

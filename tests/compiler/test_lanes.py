@@ -1,4 +1,4 @@
-"""Loops and choices in lanes: each lane ends by itself, and nothing runs where nobody needs it."""
+"""Loops and choices in lanes: each lane ends independently, and nothing runs without need."""
 
 from dataclasses import replace
 

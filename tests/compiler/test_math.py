@@ -78,7 +78,7 @@ ELEMENTARY = [name for name, row in INSTRUCTIONS.items() if row.ulp and hasattr(
 
 def wide_enough(dtype):
     if np.finfo(WIDER[dtype]).nmant < np.finfo(dtype).nmant + 10:
-        pytest.skip("nothing more precise is at hand")
+        pytest.skip("nothing more precise is available")
     return WIDER[dtype]
 
 

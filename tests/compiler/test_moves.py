@@ -240,7 +240,7 @@ def test_what_no_processor_foresees_is_asked_for(shape, order, foreseen):
 
 
 @pytest.mark.parametrize("function, shape, asked", [
-    (lambda x: jnp.var(x, 1), (4096, 1024), True),  # the next row, while this one is at hand
+    (lambda x: jnp.var(x, 1), (4096, 1024), True),  # the next row, while this one is in cache
     (lambda x: jnp.sum(x, 1), (4096, 1024), False),
     (lambda x: jnp.sum(x, 0), (4096, 1024), True),  # four rows at a time
     (lambda x: jnp.var(x, 1), (1 << 18, 16), False),

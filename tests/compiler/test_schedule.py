@@ -1,4 +1,4 @@
-"""Loops over tasks: what is split and how, and that nobody can tell from the results."""
+"""Loops over tasks: what is split and how, without any effect on the results."""
 
 import threading
 from dataclasses import replace
@@ -216,7 +216,7 @@ def test_many_updates_of_few_elements_are_made_apart():
 @pytest.mark.parametrize("dtype", ["float32", "int32", "complex64", "uint8", "bfloat16"])
 @pytest.mark.parametrize("combine", ["add", "max", "multiply", "min"])
 def test_updates_that_meet(combine, dtype, tiny_tasks):
-    """Places out of range and negative ones among them; what nobody updates stays as it is."""
+    """With places out of range and negative ones; elements without updates are unchanged."""
     rng = np.random.default_rng(0)
     x = np.array([-0.0, 0.0, 1, 2, 3, 4, 5], dtype)
     at = rng.integers(-9, 5, 10_001).astype(np.int32)

@@ -58,7 +58,7 @@ X, Y, T, Z = (Buffer("x", (64, 8), "float32"), Buffer("y", (64, 8), "float32", "
 
 
 def loop(target, value, count=8):
-    """A loop over tasks, each of which has so many rows less than 64."""
+    """A loop over tasks, each of which has fewer than 64 rows."""
     t, i, j = fresh_index(count, "t"), fresh_index(64 // count, "i"), fresh_index(8, "j")
     row = t * (64 // count) + i
     return Nest((t, i, j), (TASKS, PARALLEL, PARALLEL),

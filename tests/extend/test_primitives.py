@@ -1,4 +1,4 @@
-"""Primitives of one's own: all transformations, compiled code, what is said without a rule."""
+"""Users' primitives: all transformations, compiled code, and errors for missing rules."""
 
 import numpy as np
 import pytest

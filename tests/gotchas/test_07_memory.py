@@ -38,7 +38,7 @@ class Node:
 
 @pytest.fixture
 def step(monkeypatch):
-    """The collector runs each time arrays have grown by so many bytes."""
+    """The collector runs each time arrays have grown by a step of bytes."""
     gc.collect()
     monkeypatch.setattr(growth, "step", 32 * MIB)
     monkeypatch.setattr(growth, "base", in_use())

@@ -138,7 +138,7 @@ def test_out_of_memory_collects_retries_and_lists_what_is_alive():
             make()
         taken = int(open("/proc/self/statm").read().split()[0]) * 4096
         resource.setrlimit(resource.RLIMIT_AS, (taken + (150 << 20),) * 2)
-        gc.disable()  # so that nobody collects before memory is missing
+        gc.disable()  # so that nothing is collected before memory runs out
         for name, make in makers.items():
             for _ in range(16):
                 Node(make())

@@ -65,7 +65,7 @@ buffers must have names of their own.
 temps must have that role.
   buffer: y: i8[]
   role:   input"""),
-    "an output that nobody writes": (program(), """\
+    "an output that is not written": (program(), """\
 every output must be written.
   output: out: f32[8]"""),
     "an input that is written": (program(copy(X, X), loop(Store(OUT, (I8,), ZERO))), """\
@@ -76,7 +76,7 @@ an input must not be written.
 a buffer must belong to the program.
   statement: out[i] = t[i]
   buffer: t: f32[8]"""),
-    "a temporary that nobody wrote": (
+    "a temporary that was not written": (
         program(loop(Store(OUT, (I8,), T[[I8]])), temps=(T,)), """\
 a buffer must be written before it is read.
   statement: out[i] = t[i]

@@ -1,4 +1,4 @@
-"""Arrays put together and taken apart."""
+"""Joining, splitting, repeating and rolling of arrays."""
 
 import numpy as np
 import pytest

@@ -10,7 +10,7 @@ from tests.oracle.system import Failure, Leaf, Outcome
 __all__ = ["difference"]
 
 # Half a digit less than the dtype holds: sums are taken in another order, and the polynomials
-# behind exp and its kin are others.
+# behind exp and similar functions are others.
 RELATIVE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "complex64": 4e-5,
             "float64": 1e-12, "complex128": 1e-12}
 ABSOLUTE = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 2e-6, "complex64": 4e-6}

@@ -265,7 +265,7 @@ DIFFERENCES = [
          r"dynamic_(update_)?index_in",
          r"repeat\(f32_3, np\.array", r"jnp\.roll\(f32_2x3, i32\)",
          r"jnp\.array\(\[\[f32, i32\]", r"jnp\.allclose"),
-    _row("equations whose results nobody uses are not written", "jaxpr",
+    _row("equations whose results are not used are not written", "jaxpr",
          r"jnp\.(vander\(i32_3, 4\)|power\(i8_3, i8_3b\)|cov\(|corrcoef\()",
          r"jnp\.pad\(f32_3, 2, '(reflect|symmetric|linear_ramp)'\)"),
     _row("operands are brought to one dtype and rank once, at the start", "jaxpr",

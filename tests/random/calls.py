@@ -243,7 +243,7 @@ def write(path: Path, tables: dict) -> None:
 
 
 def agree(actual: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
-    """Integers must be equal, other numbers within so many units in the last place of 1."""
+    """Integers must be equal, other numbers within ``tolerance`` units in the last place of 1."""
     assert actual.shape == expected.shape
     assert actual.dtype == expected.dtype
     if actual.dtype.kind in "biu":

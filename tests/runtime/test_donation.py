@@ -1,4 +1,4 @@
-"""Donated arguments: reused where nobody else sees them, gone afterwards."""
+"""Donated arguments: reused if nothing else refers to them, deleted afterwards."""
 
 import warnings
 

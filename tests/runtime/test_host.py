@@ -103,7 +103,7 @@ def test_too_large(shape):
 
 
 def test_sizes_of_all_classes():
-    """Blocks are as long as asked for: bytes at both ends are nobody else's."""
+    """Blocks have the requested length: bytes at both ends belong to no other block."""
     sizes = [s + d for k in range(18) for s in (1 << k, 3 << k) for d in (-1, 0, 1)]
     xs = [host.empty((n,), np.dtype("u1")) for n in sizes]
     for n, x in enumerate(xs):

@@ -207,7 +207,7 @@ def test_exceptions_end_loops():
 
 
 def test_other_threads_of_python_go_on_while_a_loop_runs():
-    """A loop that nobody knows the end of does not keep Python's lock."""
+    """A loop of unknown length does not hold Python's lock."""
     assert run("""
         waiting = tanx.jit(lambda x: lax.while_loop(lambda c: c < 1, lambda c: c * 0.5, x))
         waiting(2.0), waiting(2.0), waiting(2.0)  # native calls from here on

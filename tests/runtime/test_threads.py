@@ -48,7 +48,7 @@ def test_threads_begin_with_stretches_of_their_own():
     def task(context, i):
         who[i] = threading.get_ident()
         if i in (0, 1, 2, 10, 11, 12):
-            together.wait()  # in step: so nobody is done early, and helps the other
+            together.wait()  # in step: so neither is done early, and helps the other
 
     parallel(task, 20)
     assert {who[i] for i in range(3)} == {threading.get_ident()}

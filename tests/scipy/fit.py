@@ -331,7 +331,7 @@ def written(name: str, *given) -> Iterator[str]:
 
 
 def numbers(values: tuple[float, ...]) -> str:
-    """Numbers, so many to a line."""
+    """Numbers, several per line."""
     return "\n".join(textwrap.wrap(", ".join(map(repr, values)), 86,
                                    subsequent_indent=" " * 12, break_on_hyphens=False))
 

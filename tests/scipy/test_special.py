@@ -82,7 +82,7 @@ def test_values_are_scipys(key, dtype):
 EDGE_EXCEPTIONS = {
     "gammaln": [(-INF, INF)], "spence": [(INF, -INF)], "digamma": [(-0.0, -INF)],
     "poch": [(INF, 0.5, NAN)], "hyp1f1": [(0.0, 0.0, 1.0, 1.0), (-2.0, -2.0, 1.0, np.e)]}
-# As many as there are in the table of values, whose code is at hand then.
+# As many as in the table of values, so that their code is compiled already.
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, INF, -INF, NAN, 1e-30, 1e30] * 2
 ONE_OPERAND = [name for name in NAMES if name in DOMAINS and len(DOMAINS[name]) == 1]
 

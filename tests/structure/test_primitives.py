@@ -29,7 +29,7 @@ def primitives():
 
 
 def rule_of(primitive, rule):
-    """The rule as the primitive or one of its families states it; None if nobody does."""
+    """The rule as the primitive or one of its base classes defines it, or None."""
     base = room("tanx._core.primitive").Primitive
     for place in (primitive, *type(primitive).__mro__):
         if place is base:

@@ -1,4 +1,4 @@
-"""Arrays of one's own: a matrix that is known by its diagonal, and low-rank ones."""
+"""User-defined arrays: a matrix stored as its diagonal, and low-rank matrices."""
 
 import jax
 import jax.numpy as jnp

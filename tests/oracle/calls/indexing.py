@@ -1,4 +1,4 @@
-"""Indexing, updated copies, take and kin."""
+"""Indexing, updated copies, take and similar functions."""
 
 from tests.oracle.calls.call import ALL, each, lines
 

@@ -1,4 +1,4 @@
-"""Windows of lax, and its small parts: tokens, composites and kin."""
+"""Windows of lax, and its small parts: tokens, composites and others."""
 
 from tests.oracle.calls.call import ALL, each, lines
 

@@ -1,4 +1,4 @@
-"""Activations, softmax and its kin, attention, initializers and segments."""
+"""Activations, softmax and related functions, attention, initializers and segments."""
 
 from tests.oracle.calls.call import ALL, each, lines
 

@@ -1,4 +1,4 @@
-"""Shapes and assembly: reshape, stack, split, pad, repeat, and kin."""
+"""Shapes and assembly: reshape, stack, split, pad, repeat, and others."""
 
 from tests.oracle.calls.call import ALL, each, lines
 
