@@ -417,19 +417,19 @@ class _Merged:
     def absorb(self, guard: Guard) -> None:
         """Add a guard of another trace, if it still holds."""
         changed = next(guard.changes(), None) is not None
-        if type(guard) is Members:
+        if isinstance(guard, Members):
             if guard.whole and changed:
                 return
             for name, value in guard.expected.items() or ((ABSENT, ABSENT),):
                 if same(guard.members.get(name, ABSENT), value):
                     self.member(holder_of(guard), guard.members, name, value, guard.label,
                                 guard.whole)
-        elif type(guard) is ClassMembers:
+        elif isinstance(guard, ClassMembers):
             for name, value in guard.expected.items():
                 self.class_member(guard.cls, name, value)
         elif not changed:
             self.add(guard._replace(holder=holder_of(guard)) if isinstance(guard, Slot)
-                     else guard)  # type: ignore[arg-type]
+                     else guard)
 
     def guards(self) -> Guards:
         return Guards((*self.members.values(), *self.classes.values(), *self.others.values()))

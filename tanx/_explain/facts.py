@@ -31,6 +31,7 @@ class Equation:
     line: int | None
     kernels: tuple[int, ...] = ()
     is_layout: bool = False  # it only moves elements
+    is_large: bool = False  # products, loops and calls: the name of a kernel begins with it
 
 
 @dataclass(frozen=True)

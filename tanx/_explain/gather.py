@@ -25,7 +25,6 @@ from .._compiler.pipeline import build
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
 from .._core.naming import DebugInfo, debug_info
-from .._core.primitive import Kind
 from .._core.refs import is_ref
 from .._core.trace import EvalTrace, context
 from .._core.types import typeof
@@ -38,7 +37,7 @@ from .._transforms.discharge import discharge
 from ..errors import explain
 from ..version import __version__
 from .facts import Equation, Facts, Kernel, Memory, Traced
-from .listing import Listing
+from .listing import LARGE, Listing
 from .measure import limits, timed
 from .origins import origins
 
@@ -203,7 +202,7 @@ class _Program:
         if not origin.equations:
             return None
         main = max(origin.equations, key=lambda n: (
-            self.small.eqns[n].primitive.kind in (Kind.CONTRACTION, Kind.CALL), n))
+            self.small.eqns[n].primitive.kind in LARGE, n))
         return self.listing.line(self.small.eqns[main].source_info)
 
 
@@ -235,12 +234,11 @@ def _name(statement: Statement, equations: Iterable[Equation]) -> str:
         if not equation.is_layout and equation.primitive not in _SMALL:
             counts[equation.primitive] = counts.get(equation.primitive, 0) + 1
     names = list(counts) or list(dict.fromkeys(e.primitive for e in equations))
-    names.sort(key=lambda name: name not in _LARGE)
+    large = {e.primitive for e in equations if e.is_large}
+    names.sort(key=lambda name: name not in large)
     return " ".join(names) or "copy"
 
 
-_LARGE = ("dot_general", "conv_general_dilated", "scan", "while", "cond")
-"""Operations that are named first in the name of a kernel."""
 _SMALL = ("convert_element_type", "copy", "select_n", "iota")
 
 

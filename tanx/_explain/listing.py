@@ -12,7 +12,10 @@ from .._core.show import Options, Page, Printer
 from .._core.source import SourceInfo
 from .facts import Equation, Line, Section
 
-__all__ = ["Listing"]
+__all__ = ["LARGE", "Listing"]
+
+LARGE = (Kind.CONTRACTION, Kind.CALL)
+"""Kinds of primitives that name a kernel and its source line, before all others."""
 
 _WIDTH = 1_000_000
 """Columns of a line: wide enough that no equation is broken."""
@@ -79,8 +82,9 @@ class Listing:
         return tuple(sections)
 
     def _equation(self, eqn: JaxprEqn, printer: Printer, kernels: tuple[int, ...]) -> Equation:
+        kind = eqn.primitive.kind
         return Equation(_cut(_text(printer.equation(eqn))), eqn.primitive.name,
-                        self.line(eqn.source_info), kernels, eqn.primitive.kind is Kind.LAYOUT)
+                        self.line(eqn.source_info), kernels, kind is Kind.LAYOUT, kind in LARGE)
 
 
 def _names(jaxpr: Jaxpr) -> dict[Jaxpr, str]:

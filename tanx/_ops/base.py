@@ -45,7 +45,7 @@ from .._loops import build
 from ..dtypes import float0, stored_numbers
 from ..errors import explain
 from .extremes import Extreme
-from .operands import ANY, NUMBER, accumulator, identity, letter, refused
+from .operands import ANY, NUMBER, NUMPY_FLOATS, accumulator, identity, letter, refused
 
 __all__ = ["broadcast_in_dim", "broadcast_in_dim_p", "reduce_sum", "reduce_sum_p", "reshape",
            "reshape_p", "transpose", "transpose_p"]
@@ -380,8 +380,8 @@ class Reduction(Primitive):
         return out if out.dtype == dtype else out.astype(dtype)
 
     def prepared(self, x, *, axes, **params):
-        return partial(self.ufunc.reduce, axis=axes) if x.size and x.dtype in (
-            np.float32, np.float64) else None
+        return partial(self.ufunc.reduce, axis=axes) if (
+            x.size and x.dtype in NUMPY_FLOATS) else None
 
     def batch(self, args, dims, *, axes, **params):
         (x,), (d,) = args, dims

@@ -13,7 +13,7 @@ from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
 from .base import broadcast_in_dim, reduce_sum, reshape, to_front
-from .operands import ANY, FLOAT32, INEXACT, letter, refused
+from .operands import ANY, FLOAT32, INEXACT, NUMPY_FLOATS, letter, refused
 
 __all__ = ["Accurate", "Elementwise", "grow", "keeping_dtype", "unbroadcast"]
 
@@ -53,7 +53,7 @@ class Elementwise(Primitive):
 
     def prepared(self, *types: ShapedArray, **params):
         own_loop = getattr(self, "own_loop", False)
-        return None if own_loop or types[0].dtype not in (np.float32, np.float64) or any(
+        return None if own_loop or types[0].dtype not in NUMPY_FLOATS or any(
             p is not None for p in params.values()) else self.ufunc_alone
 
     def joined(self, x: ShapedArray, y: ShapedArray) -> ShapedArray:

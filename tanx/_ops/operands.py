@@ -27,6 +27,8 @@ ANY = BOOL | NUMBER
 _WORDS = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "floating point",
           "c": "complex", "k": "key"}
 FLOAT32 = np.dtype(np.float32)
+# Dtypes for which the NumPy function alone equals ``eval``: no wider accumulator, no conversion.
+NUMPY_FLOATS = (FLOAT32, np.dtype(np.float64))
 _letters: dict[np.dtype, str] = {}
 
 
