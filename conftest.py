@@ -14,8 +14,8 @@ os.environ.setdefault("TANX_CHECK", "1")
 # Tests compile with full optimisation, except in the folders that test the user interface.
 os.environ.setdefault("TANX_QUICK_CODE", "0")
 HURRIED = ("tests/api/", "tests/runtime/")
-# Libraries only use public functions, whose code other tests cover with full optimisation: here most
-# of the time is compilation, which takes a third less at a low level of optimisation.
+# Libraries only use public functions, which other tests cover with full optimisation: here most of
+# the time is compilation, which takes a third less at a low level of optimisation.
 LIBRARIES = ("tests/scipy/", "tests/experimental/", "tests/example_libraries/")
 # No test depends on files that others have left in the cache.
 os.environ["TANX_ENABLE_COMPILATION_CACHE"] = "0"
@@ -36,7 +36,7 @@ LAST_BITS = 1e-6
 
 
 class NearlyEqualChecker:
-    """Compares the output of examples; numbers of seven digits and more may differ in the last ones."""
+    """Compares the output of examples; numbers of seven digits may differ in the last digits."""
 
     def __init__(self, exact):
         self.exact = exact
