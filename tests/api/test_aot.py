@@ -281,7 +281,7 @@ tanx.stages.Lowered.compile: the compiler has no option 'no_such'.
 
 
 def test_options_of_xla_are_ignored(caplog):
-    """A program that sets them runs as it is; the log says once that they have no effect."""
+    """A program that sets them runs unchanged; the log says once that they have no effect."""
     level = tanx.CompilerEffortLevel.O3
     options = {"xla_embed_ir_in_executable": True, "optimization_level": level}
     fun = tanx.jit(lambda x: x * 9, compiler_options=options)

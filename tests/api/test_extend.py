@@ -1,4 +1,4 @@
-"""Jaxprs in the hands of users: read, run, rewritten and built through the public names."""
+"""Users read, run, rewrite and build jaxprs through the public names."""
 
 import numpy as np
 import pytest

@@ -54,7 +54,7 @@ def test_stays_with_numpy(name):
 
 
 def test_beside_numbers():
-    """Results of other dtypes are arrays as ever."""
+    """Results of other dtypes are tanx arrays."""
     count, same = lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1]), (0, THREE))
     assert isinstance(count, tanx.Array) and count == 3
     assert type(same) is np.ndarray and same.shape == (3,)

@@ -1,4 +1,4 @@
-"""``grad`` and ``value_and_grad``: which arguments, what comes along, what is refused."""
+"""``grad`` and ``value_and_grad``: arguments, auxiliary results, errors."""
 
 import inspect
 

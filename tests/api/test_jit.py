@@ -1,4 +1,4 @@
-"""``jit``: what it remembers, static arguments, and all the ways to call it."""
+"""``jit``: its cache, static arguments, and all the ways to call it."""
 
 import copy
 import functools

@@ -1,4 +1,4 @@
-"""``make_jaxpr`` and what else stages: its options, known values, names of parts."""
+"""``make_jaxpr`` and other functions that trace: options, known values, names of parts."""
 
 import inspect
 

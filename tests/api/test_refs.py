@@ -1,4 +1,4 @@
-"""References: programs that write to them do what their twins on values do, however they run."""
+"""References: programs that write to them equal the same programs on values, in every mode."""
 
 import numpy as np
 import pytest
@@ -142,7 +142,7 @@ def test_closed_over_is_as_good_as_passed(stateful, pure):
 
 
 def internal(stateful):
-    """A function of values that makes references, and gives all that they become."""
+    """A function of values that makes references and returns their final values."""
     def f(a, b, x):
         a, b = tanx.new_ref(a), tanx.new_ref(b)
         return stateful(a, b, x), a[...], tanx.freeze(b)

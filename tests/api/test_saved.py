@@ -1,4 +1,4 @@
-"""What pullbacks save, and arguments that are left out of it and put back."""
+"""The residuals of pullbacks, and arguments that are taken out of them and put back."""
 
 import numpy as np
 import pytest

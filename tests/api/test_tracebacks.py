@@ -1,4 +1,4 @@
-"""A user's mistake inside of a transformed function shows the user's lines, and none of tanx."""
+"""The traceback of a mistake in a transformed function shows the user's lines only."""
 
 import functools
 import traceback

@@ -213,7 +213,7 @@ def test_fwd_and_bwd():
 
 
 def test_cotangents_of_integers_are_numpys_under_jit():
-    """They compare, as tests of libraries do: arrays of float0 take no operation."""
+    """Only comparisons, as in tests of libraries: arrays of float0 take no operation."""
     fun = tanx.jit(lambda i, x: tanx.vjp(lambda i, x: i * x, i, x)[1](jnp.float32(1)))
     for _ in range(4):
         of_integer, of_float = fun(3, 2.0)

@@ -211,7 +211,7 @@ def test_zero_tangents_are_passed_on():
 @pytest.mark.parametrize("out_axes", [0, -1, None])
 @pytest.mark.parametrize("dtype", [np.float32, tanx.float0])
 def test_zero_tangents_that_the_function_makes(dtype, out_axes):
-    """The tangent of an integer result, for one, is known to be zero where no argument's is."""
+    """For example the tangent of an integer result is a symbolic zero, even if no argument's is."""
     zero = ad.Zero(tanx.core.ShapedArray((), dtype))
     mapped = tanx.vmap(lambda x: {"sum": x * 2, "tangent": zero}, out_axes={"sum": 0,
                                                                            "tangent": out_axes})

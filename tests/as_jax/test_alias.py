@@ -1,4 +1,4 @@
-"""tanx under the name of jax: each program runs in a process of its own, as users run it."""
+"""tanx under the name jax: each program runs in a separate process, as users run it."""
 
 import importlib.util
 import os
@@ -115,7 +115,7 @@ def test_modules_that_are_missing(name):
 
 @pytest.fixture
 def real_jax(tmp_path):
-    """A folder with a package jax that is not ours."""
+    """A folder with another package called jax."""
     (tmp_path / "jax").mkdir()
     (tmp_path / "jax" / "__init__.py").write_text("real = True")
     return str(tmp_path)
@@ -184,7 +184,8 @@ print([float(f(1.0)) for _ in range(4)], [float(g(1.0)) for _ in range(4)])
 
 
 def test_arrays_and_tracers_are_not_hashable(tmp_path):
-    """Libraries ask so, and take the identity instead; without the alias, hash says what to do."""
+    """Libraries try ``hash`` and fall back to the identity; without the alias the error has a
+    hint."""
     program = tmp_path / "asks.py"
     program.write_text("""
 from collections.abc import Hashable

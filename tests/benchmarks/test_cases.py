@@ -1,4 +1,4 @@
-"""Every case of the duel runs on tanx, and gives what NumPy gives or, without ``jit``, tanx."""
+"""Every case of the duel runs on tanx, and equals NumPy or tanx without ``jit``."""
 
 import numpy as np
 import pytest

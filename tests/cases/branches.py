@@ -1,4 +1,4 @@
-"""Rows for functions chosen by a value, and for loops that stop by themselves."""
+"""Rows for branches and ``while`` loops."""
 
 import tanx
 from tanx import lax
@@ -19,7 +19,7 @@ def some_results(p, x, n):
 
 
 def halved(x, y):
-    """Halves x until it is small, and adds up what it passes through, times y."""
+    """Halves x until it is small, and sums the values on the way, times y."""
     return lax.while_loop(
         lambda c: lax.gt(c[0], 0.3),
         lambda c: (lax.mul(c[0], 0.5), lax.add(c[1], lax.mul(lax.mul(c[0], c[0]), y))),

@@ -1,4 +1,4 @@
-"""Rows for calls: functions compiled as a unit, with rules of their own, or computed twice."""
+"""Rows for calls: functions compiled as a unit, with custom rules, or computed twice."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a row of the table of cases is made of.
+"""The parts of a row of the table of cases.
 
     Case("rev", lambda x: lax.rev(x, (0,)), f(3, 4))
     Case("gather", lambda x, i: x_at(x, i), f(5, 2), i(3, high=5), grad=(0,))
@@ -48,7 +48,7 @@ def f(*shape, low=-2.0, high=2.0, dtype=np.float64, distinct=False) -> Arg:
 
 
 def pos(*shape, low=0.3, high=3.0, dtype=np.float64) -> Arg:
-    """Floats away from zero on the positive side."""
+    """Positive floats away from zero."""
     return Arg(shape, np.dtype(dtype), low, high)
 
 

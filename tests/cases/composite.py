@@ -1,4 +1,4 @@
-"""Rows for functions with names of their own."""
+"""Rows for composite functions."""
 
 from tanx import lax
 from tanx.experimental.custom_partitioning import custom_partitioning

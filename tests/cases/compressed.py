@@ -1,4 +1,4 @@
-"""Rows for matrices by compressed rows."""
+"""Rows for matrices in compressed sparse rows (CSR)."""
 
 import ml_dtypes
 import numpy as np

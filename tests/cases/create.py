@@ -1,4 +1,4 @@
-"""Rows for constants and counting."""
+"""Rows for constants and iota."""
 
 import ml_dtypes
 import numpy as np

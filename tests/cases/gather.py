@@ -1,4 +1,4 @@
-"""Rows for gather: each mode, windows, batching dimensions, indices that stick out."""
+"""Rows for gather: each mode, windows, batching dimensions, windows out of bounds."""
 
 import ml_dtypes
 import numpy as np
@@ -20,12 +20,12 @@ def take(offset, collapsed, start_map, sizes, batching=(), index_batching=(), **
 
 
 def out(*shape, low=-3, high=8, dtype=np.int64):
-    """Indices of which some lie outside."""
+    """Indices; some are out of bounds."""
     return i(*shape, low=low, high=high, dtype=dtype)
 
 
 def inner(*shape, high, dtype=np.int64):
-    """Indices that lie inside."""
+    """Indices within bounds."""
     return i(*shape, low=0, high=high, dtype=dtype)
 
 

@@ -1,4 +1,4 @@
-"""Rows for what leaves values as they are."""
+"""Rows for primitives that do not change values."""
 
 import tanx
 from tanx import lax
@@ -20,7 +20,7 @@ def sunk(x):
 
 
 def ordered(x):
-    """A value and a token that comes after another."""
+    """A value, and a token that depends on another one."""
     return x * 2, lax.after_all(lax.create_token(x), lax.create_token())
 
 

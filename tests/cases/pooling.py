@@ -1,4 +1,4 @@
-"""Rows for what windows select."""
+"""Rows for selection in windows."""
 
 import ml_dtypes
 import numpy as np
@@ -40,7 +40,7 @@ def scattered(name, window):
 
 
 def combined(window):
-    """The greatest of the values that arrive, where windows select their least elements."""
+    """Windows select their least element; it gets the maximum of the values scattered to it."""
     def fun(x, source):
         jaxprs = [stage(lambda *pair, op=op: [op(*pair)], [ShapedArray((), x.dtype)] * 2)[0]
                   for op in (compare.le, magnitude.max)]

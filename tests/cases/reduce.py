@@ -16,7 +16,7 @@ def over(name, *axes):
 
 
 def smaller_with_index(a, b):
-    """The lesser value and where it stood: a reducer of two operands, with a choice."""
+    """The minimum and its index: a reducer of two operands, with a choice."""
     (x, i), (y, j) = a, b
     return compare.select(compare.le(x, y), x, y), compare.select(compare.le(x, y), i, j)
 

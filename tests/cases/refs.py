@@ -1,4 +1,4 @@
-"""Rows for references: functions that make, read and write some.
+"""Rows for references: functions that make, read and write references.
 
 Programs have none any more when they are compiled, so there is nothing to lower.
 """

@@ -16,7 +16,7 @@ def words(*shape):
 
 
 def on_keys(generator, use):
-    """A function of the words of keys that uses the keys; of keys it gives the words."""
+    """A function of keys as a function of their words; keys in its results become words."""
     def fun(data, *rest):
         out = use(rng.random_wrap(data, generator), *rest)
         return rng.random_unwrap(out) if "key" in str(out.dtype) else out

@@ -1,4 +1,4 @@
-"""Rows for random numbers without a key: where there is one number to draw from."""
+"""Rows for random numbers without a key: the interval holds only one number."""
 
 from tanx import lax
 

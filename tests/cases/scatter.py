@@ -1,4 +1,4 @@
-"""Rows for scatter: windows, batching dimensions, updates that stick out or meet."""
+"""Rows for scatter: windows, batching dimensions, updates out of bounds or at equal indices."""
 
 import ml_dtypes
 import numpy as np
@@ -19,7 +19,7 @@ def put(function, window, inserted, start_map, batching=(), index_batching=(), *
 
 
 def distinct(put_):
-    """Scatter to places that are all different: index k becomes k plus three times its position."""
+    """Scatter to distinct indices: index k becomes k plus three times its position."""
     def fun(x, index, u):
         steps = np.arange(index.shape[0], dtype=np.int64)[:, None] * 3
         return put_(x, arith.add(index, steps), u)

@@ -31,7 +31,7 @@ def joined(dimension):
 
 
 def at(low=-9, high=10, dtype=np.int32):
-    """A start index, often outside."""
+    """A start index, often out of bounds."""
     return i(low=low, high=high, dtype=dtype)
 
 

@@ -36,14 +36,14 @@ WINDOWS = [
 
 
 def over(name, *window):
-    """A reduction by a function that has a primitive of its own."""
+    """A reduction by a function that has a special primitive."""
     computation, combine = NAMED[name]
     return lambda x: lax.reduce_window(
         x, np.asarray(identity(combine, x.dtype), x.dtype)[()], computation, *window)
 
 
 def smaller_with_place(a, b):
-    """The lesser value and where it stood."""
+    """The minimum and its index."""
     (x, i), (y, j) = a, b
     return compare.select(compare.le(x, y), x, y), compare.select(compare.le(x, y), i, j)
 

@@ -48,7 +48,7 @@ def run_program(program: Program, module: Module, args) -> list[np.ndarray]:
 
 
 def results(module: Module, held: dict) -> list[np.ndarray]:
-    """The results of a module, given what its buffers hold."""
+    """The results of a module, given the contents of its buffers."""
     return [held[b].reshape(aval.shape) if aval.dtype != tanx.dtypes.float0
             else np.zeros(aval.shape, aval.dtype)  # programs have flags in its place
             for b, aval in zip(module.results, module.out_avals, strict=True)]
@@ -93,7 +93,7 @@ def uncertainty(closed: ClosedJaxpr, args) -> float:
 
 
 def _variables(jaxpr: Jaxpr) -> Iterator[Var]:
-    """What equations make, those in the bodies of others too."""
+    """The results of equations, also in the bodies of others."""
     for eqn in jaxpr.eqns:
         yield from eqn.outvars
         for inner in jaxprs_in_params(eqn.params):
@@ -165,7 +165,7 @@ def check_lives(closed: ClosedJaxpr, args, expected: list[np.ndarray], atol: flo
 
 def _assert_agree(results, expected, atol: float,
                   spread: Callable[[], list[float] | None]) -> None:
-    """All results are close, or as close as can be asked of an ill-conditioned program."""
+    """All results are close; of an ill-conditioned program, within its condition."""
     try:
         for got, want in zip(results, expected, strict=True):
             assert_close(got, want, atol)

@@ -37,7 +37,7 @@ ELF = {"x86_64": 62, "aarch64": 183}
 
 @dataclass(frozen=True)
 class Code:
-    """A program for a machine: assembly by the name of what it is, and object code."""
+    """A program for a machine: assembly code by the names of functions, and object code."""
 
     machine: Machine
     texts: dict[str, str]
@@ -55,7 +55,7 @@ class Code:
         return list(loops(self.texts["program"]))
 
     def hot(self, pattern: str = "") -> Lines:
-        """The innermost loop with most arithmetic on floats, or most of what a pattern finds."""
+        """The innermost loop with most float arithmetic, or with most matches of a pattern."""
         return max(self.loops, key=lambda loop: len(
             loop.matching(pattern) if pattern else loop.floats))
 
@@ -103,12 +103,12 @@ class Lines:
 
     @property
     def spills(self) -> list[str]:
-        """What reads or writes the stack."""
+        """Instructions that read or write the stack."""
         return self.matching(_STACK)
 
     @property
     def vector_spills(self) -> list[str]:
-        """Spills of vectors; those of addresses go beside the arithmetic."""
+        """Spills of vectors; spills of addresses run in parallel with the arithmetic."""
         return [line for line in self.spills if re.search(r"%[xyz]mm|\b[qvd]\d", line)]
 
     @property
@@ -127,12 +127,12 @@ class Lines:
 
     @property
     def in_tiles(self) -> bool:
-        """Whether matrix registers are in use."""
+        """Whether the code uses matrix registers."""
         return bool(self.matching("%tmm"))
 
     @property
     def bits(self) -> int:
-        """The widest vectors that are in use; 0 without any."""
+        """The widest vectors that the code uses; 0 if it uses none."""
         return next((bits for found, bits in _BITS if self.matching(found)), 0)
 
 

@@ -32,7 +32,7 @@ def run_rule(rule, inputs, outputs, **params):
 
 
 def library_of(function):
-    """A library call that runs a Python function of arrays and parameters, as ``eval`` is one."""
+    """A library call that runs a Python function of arrays and parameters, like ``eval``."""
     def library(call):
         buffers = (*call.outputs, *call.inputs)
 

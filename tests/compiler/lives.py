@@ -103,7 +103,7 @@ def _weak(program: Callable, closed: ClosedJaxpr, args: Sequence) -> Iterator[Li
 
 
 def _in_thread(call: Callable[[], list[Array]]) -> list[Array]:
-    """What a call gives in another thread, which starts with the options of this one."""
+    """The results of a call in another thread, which starts with the options of this one."""
     results: list = []
     x64 = config.enable_x64.value
 

@@ -82,7 +82,7 @@ SETTINGS: tuple[dict[str, float], ...] = (
 
 @contextmanager
 def settings(values: Mapping[str, float]) -> Iterator[None]:
-    """Let thresholds of the compiler be others for a while."""
+    """Change thresholds of the compiler temporarily."""
     with as_host(replace(host(), tuning=host().tuning.varied(values))):
         yield
 
@@ -112,7 +112,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Source:
-    """A program: arguments, lines, which variables it returns, and what is done to it."""
+    """A program: arguments, lines, the variables it returns, and its transformation."""
 
     arguments: tuple[Value, ...]
     lines: tuple[Line, ...]
@@ -143,7 +143,7 @@ class Source:
                 f"    check_function(\n    {self.transform or 'program'},\n    {data})\n")
 
     def fails(self) -> str | None:
-        """What goes wrong, if anything: when it is traced and evaluated, or when it is compiled."""
+        """The failure, if any: when it is traced and evaluated, or when it is compiled."""
         args = [a.data for a in self.arguments]
         with tanx.enable_x64(True), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -196,7 +196,7 @@ class Maker:
         return replace(source, transform=self.transform(source))
 
     def transform(self, source: Source) -> str:
-        """Something done to the whole program, or nothing."""
+        """A transformation of the whole program, or none."""
         floats = [n for n, a in enumerate(source.arguments) if a.kind == "f"]
         if self.rng.random() < 0.5 or not floats:
             return self.pick(["", "", "tanx.jit(program)", *WHOLE])
@@ -276,14 +276,14 @@ def hangs_on_rounding(text: str, reads: Sequence[Value]) -> bool:
 
 
 def has_near_zeros(data: np.ndarray) -> bool:
-    """Whether some element is as good as zero."""
+    """Whether some element is zero up to rounding."""
     sizes = np.abs(data.astype(np.complex128))
     least = 64 * float(jnp.finfo(data.dtype).eps) * max(1.0, sizes.max(initial=0))
     return bool((sizes < least).any())
 
 
 def has_near_ties(data: np.ndarray) -> bool:
-    """Whether two elements are as good as equal."""
+    """Whether two elements are equal up to rounding."""
     steps = np.diff(np.sort(data.astype(np.complex128).real, axis=None))
     return bool((steps < 1e-3).any())
 
@@ -396,7 +396,7 @@ def fourier(make: Maker):
 
 
 def matrices(make: Maker):
-    """Something of a matrix, or of some of them, that is far from singular."""
+    """An operation of linear algebra on well-conditioned matrices."""
     x = make.operand("f", rank=2)
     if x is None or not (0 < x.shape[-2] <= 40 and x.shape[-1]):
         return None
@@ -690,7 +690,7 @@ WEIGHTS = np.array([weight for *_, weight in LINES]) / sum(weight for *_, weight
 
 
 def smaller(source: Source, fails: Callable[[Source], object] = Source.fails) -> Source:
-    """A program that fails as well, with as little as can be found in the time."""
+    """The smallest program that still fails, within a time limit."""
     first, until = str(fails(source)).partition(":")[0], time.monotonic() + _PATIENCE
     while True:
         for candidate in _candidates(source):
@@ -708,7 +708,7 @@ _PATIENCE = 120.0
 
 
 def _candidates(source: Source):
-    """Programs with a little less, the boldest first."""
+    """Smaller programs; the largest cuts come first."""
     if source.transform:
         yield without_dead_lines(replace(source, transform=""))
     for name in dict.fromkeys((*source.returned, *(line.value.name for line in source.lines))):
@@ -740,12 +740,12 @@ def make(seed: int) -> Source:
 
 
 def _varied(seed: int) -> Source:
-    """The program of a seed, with thresholds that go with it."""
+    """The program of a seed, with its thresholds."""
     return replace(make(seed), settings=SETTINGS[seed // 4 % len(SETTINGS)])
 
 
 def report_of(seed: int) -> str | None:
-    """What goes wrong with the program of a seed, and the smallest program with which it does."""
+    """The failure of the program of a seed, and the smallest program that still fails."""
     source = _varied(seed)
     if not source.fails():
         return None

@@ -1,4 +1,4 @@
-"""Products and what is made of their rows, a band of rows at a time."""
+"""Products and functions of their rows, one band of rows at a time."""
 
 import threading
 from dataclasses import replace

@@ -93,7 +93,7 @@ ROUGH = ("erfc", "polygamma", "zeta", "betainc", "igamma", "igammac", "digamma")
 
 
 def operands(dtype, count, rng):
-    """Numbers of a dtype, with many of those that are easily got wrong."""
+    """Numbers of a dtype, with many edge cases."""
     dtype, kind, n = np.dtype(dtype), kind_of(np.dtype(dtype)), 67
     for _ in range(count):
         if kind == "b":
@@ -116,7 +116,7 @@ def operands(dtype, count, rng):
 
 
 def instruction_calls(name):
-    """The dtypes and attributes that an instruction is tried with, and operands for them."""
+    """The dtypes and attributes that an instruction is tested with, and operands for them."""
     rng = np.random.default_rng(len(name))
     row = INSTRUCTIONS[name]
     for dtype in (np.dtype(d) for kind in row.accepts for d in DTYPES[kind]):
@@ -295,7 +295,7 @@ def test_softmax_reduces_each_row_once():
 
 
 def at_the_end_of_memory(x):
-    """A copy of an array behind which there is no memory; a load too far is fatal."""
+    """A copy of an array that ends at an unmapped page: a load past its end is fatal."""
     page = mmap.PAGESIZE
     room = mmap.mmap(-1, 3 * page)
     address = np.frombuffer(room, np.uint8).ctypes.data

@@ -150,7 +150,7 @@ def test_long_code_after_reductions_is_written_once(shape):
 
 
 def test_the_length_of_code_does_not_grow_with_the_columns_at_a_time():
-    """What comes after reductions is there once for groups, and once for what is left over."""
+    """The code after the reductions exists once for whole groups, and once for the remainder."""
     def lines(columns):
         x = tanx.ShapeDtypeStruct((16, columns), jnp.float32)
         return tanx.jit(_noisy_sums).lower(x, 1).as_text("llvm").count("\n")
@@ -159,7 +159,7 @@ def test_the_length_of_code_does_not_grow_with_the_columns_at_a_time():
 
 @pytest.mark.parametrize("n", [19, 70, 100])
 def test_columns_that_whole_vectors_leave(n):
-    """Results overwrite what is read, so that no step may be repeated."""
+    """Results overwrite operands, so that no step may be repeated."""
     matrix, start = numbers((n, n)) / np.float32(4 * n), numbers(n)
 
     def step(_, state):

@@ -1,4 +1,4 @@
-"""Products of matrices as machine code: layouts, dtypes, sizes around tiles, what is fused in."""
+"""Products of matrices as machine code: layouts, dtypes, sizes around tiles, fusion."""
 
 import itertools
 
@@ -345,7 +345,7 @@ def some_bytes(*shape, seed=0):
 
 @pytest.fixture
 def few_bytes():
-    """Products of a few bytes go by words, too."""
+    """Products of a few bytes also go by words."""
     with settings({"contract.many_narrow": 1}):
         yield
 

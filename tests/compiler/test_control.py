@@ -1,4 +1,4 @@
-"""Loops and branches as compiled code: they agree with ``eval``, and copy nothing they need not."""
+"""Loops and branches as compiled code: they agree with ``eval``, without needless copies."""
 
 import re
 
@@ -43,7 +43,7 @@ def newton(x, goal):
 
 
 def rows(x):
-    """Rows of which some are sorted and some are not: a branch in a loop over apart steps."""
+    """Some rows are sorted, some are not: a branch in a loop of independent steps."""
     def row(_, r):
         return None, lax.cond(r[0] > 0, jnp.sort, lambda r: r * 2, r)
     return lax.scan(row, None, x)[1]
@@ -203,7 +203,7 @@ def test_rows_without_elements():
 
 
 def test_folds_that_are_worth_no_task_beside_work_that_is():
-    """In the gradient of a loop there is much to do, and a sum of nine elements."""
+    """The gradient of a loop has long loops, and a sum of nine elements."""
     def f(x):
         start = jnp.var(x, axis=(0, 1), keepdims=True)
         y = lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, jnp.cos(s[1])), (0, start))[1]
@@ -244,7 +244,7 @@ def test_a_number_may_be_the_one_row_of_a_loop():
 
 
 def test_a_loop_under_another_name_is_compiled_as_a_loop():
-    """No primitive of control flow is known to the compiler: a new one tells its ``flow``."""
+    """The compiler knows no primitive of control flow by name: each one has a rule ``flow``."""
     class Times(Primitive):
         name = "times"
         kind = Kind.CALL
@@ -293,7 +293,7 @@ def test_keys_that_are_taken_by_index():
 
 @pytest.mark.parametrize("width", [64, 512])
 def test_state_in_references_is_compiled_to_the_program_of_carried_state(width):
-    """The same statements, in place, with no copy more; only the buffers are numbered otherwise."""
+    """The same statements, in place, without more copies; only the numbers of buffers differ."""
     def plan(train, args):
         closed = without_refs(tanx.make_jaxpr(train)(*args))
         text = show_plan(build(closed, ()).plan)

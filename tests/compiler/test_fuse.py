@@ -1,4 +1,4 @@
-"""What is stored, what is computed where it is read, and which loops are shared."""
+"""Which values are stored, which are computed by their readers, and which loops are shared."""
 
 from functools import partial
 

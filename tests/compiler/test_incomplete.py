@@ -20,14 +20,14 @@ def compiled(fun, *args):
 
 
 def relative(got, want, least=1e-290):
-    """The greatest relative error; what is next to nothing has to be that."""
+    """The greatest relative error; values near zero must be near zero."""
     there = want > least
     assert (got[~there] <= 2 * least).all()
     return (np.abs(got - want)[there] / want[there]).max(initial=0)
 
 
 def spread(low, high, seed=0):
-    """Numbers from an interval, each order of magnitude as often."""
+    """Numbers from an interval, distributed evenly over orders of magnitude."""
     return np.exp(np.random.default_rng(seed).uniform(np.log(low), np.log(high), COUNT))
 
 

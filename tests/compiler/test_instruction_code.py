@@ -1,4 +1,4 @@
-"""Every instruction has code for every kind of number that its row accepts, and no other has."""
+"""An instruction has code for exactly the kinds of numbers that its row accepts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Loops and choices in lanes: each lane ends independently, and nothing runs without need."""
+"""Loops and choices in lanes: each lane ends independently, without needless work."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ from tests.loops.programs import endless, normal
 
 @pytest.fixture(autouse=True, params=[None, 256, 512], ids=lambda bits: f"{bits or 'own'} bits")
 def vectors(request, monkeypatch):
-    """Also in wider vectors than the processor has, those with registers for masks among them."""
+    """Also in wider vectors than the processor has, also vectors with mask registers."""
     if request.param:
         wide = replace(host(), vector_bits=request.param)
         monkeypatch.setattr(machine, "host", lambda: wide)
@@ -64,7 +64,7 @@ def test_states_of_a_fold_that_are_the_same_for_all_lanes_are_no_vectors():
 
 
 def test_lanes_that_have_ended_read_nothing():
-    """A chain of links that ends at -1; where a lane has ended, its link is no index."""
+    """A chain of links that ends at -1; the link of a lane that has ended is not an index."""
     links = np.array([3, -1, 1, 2, 0, 4, 5, 6, 7, -1, 9, 10, -1], np.int64)
 
     def rule(at, links):

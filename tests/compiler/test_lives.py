@@ -1,4 +1,4 @@
-"""Another process: what one has compiled, the next finds on disk and runs to the same bits."""
+"""Another process finds compiled programs on disk; their results are equal to the last bit."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Which loops check whether the program should stop, and which sums are cut: schedules say so."""
+"""Schedules decide which loops check for interrupts, and which sums are cut into blocks."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ def test_blocks_of_a_scan_are_steps():
 
 
 def test_code_follows_the_schedule():
-    """A brief loop has no check between its steps."""
+    """A short loop has no check between its steps."""
     x = np.arange(100, dtype=np.float32)
     assert "load atomic" in tanx.jit(tanx.vmap(halved)).lower(x).as_text("llvm")
     assert "load atomic" not in tanx.jit(sparse_product).lower(x).as_text("llvm")

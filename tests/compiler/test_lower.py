@@ -1,4 +1,4 @@
-"""Jaxprs become programs: one nest an equation, and every primitive has its nest."""
+"""Jaxprs become programs: one nest per equation, for every primitive."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Code for other machines: it can be assembled, and its loops are those that a machine is good at.
+"""Code for other machines: it can be assembled, and its loops suit the machine.
 
 Machines of this process's own kind run it, too: SSE4.2 and AVX2 where there is AVX-512.
 """
@@ -91,7 +91,7 @@ def check_objects(code):
 
 @pytest.mark.parametrize("name, program", cases(LOOPS))
 def test_loops(name, program):
-    """Hot loops are in whole vectors, call nothing, and do not live on the stack."""
+    """Hot loops use whole vectors, call no function, and do not use the stack."""
     fun, *args = LOOPS[program]
     code = code_of(MACHINES[name], fun, *args)
     check_objects(code)
@@ -110,7 +110,7 @@ def test_loops(name, program):
 
 @pytest.mark.parametrize("name, program", cases(PRODUCTS))
 def test_products(name, program):
-    """Sums stay in registers, and the best instruction that there is adds the products."""
+    """Sums stay in registers, and the machine's best instruction adds the products."""
     fun, *args = PRODUCTS[program]
     code = code_of(MACHINES[name], fun, *args)
     check_objects(code)
@@ -199,7 +199,7 @@ TESTS = ["tests/compiler/test_math.py", "tests/compiler/test_contraction.py",
 
 
 def runs_here(machine: Machine) -> bool:
-    """Whether this process's processor has all that a machine has."""
+    """Whether this processor has all features of a machine."""
     return host().triple.partition("-")[0] == machine.triple.partition("-")[0] and all(
         feature in host().features.split(",") for feature in machine.features.split(",")
         if feature.startswith("+"))
@@ -208,7 +208,7 @@ def runs_here(machine: Machine) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sse4.2", "avx2", "avx512", "neon"])
 def test_code_for_lesser_machines_runs(name, tmp_path):
-    """No emulator is needed for the code of a lesser machine of the same kind."""
+    """Code for a machine with fewer features runs here without an emulator."""
     machine = MACHINES[name]
     if not runs_here(machine):
         pytest.skip(f"this processor does not run code for {name}")

@@ -261,7 +261,7 @@ def test_eigenvalues_of_any_matrices(n, dtype):
 @pytest.mark.parametrize("n", [1, 2, 3, 6, 11])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_singular_values_alone(n, dtype):
-    """They are found without vectors in another way, for singular matrices and others."""
+    """Another algorithm finds values without vectors, also for singular matrices."""
     x = kinds_of_matrices(n).astype(dtype)
     x[:4, :, ::3] = 0
     for part in (x, x[:, : n // 2 + 1], x[:, :, n // 2:]):
@@ -305,7 +305,7 @@ def test_nan_stays_in_its_matrix():
 
 
 def test_signs_of_vectors_are_those_of_larger_matrices():
-    """Whoever finds them, LAPACK or our own code, the first that is not small is positive."""
+    """By LAPACK or by our code: the first element that is not small is positive."""
     x = np.random.default_rng(0).standard_normal((40, 40))
     for square in (x + x.T, x[:7, :7] + x[:7, :7].T):
         for v in (tanx.jit(linalg.eigh)(square)[0], linalg.eigh(square)[0],
@@ -316,7 +316,7 @@ def test_signs_of_vectors_are_those_of_larger_matrices():
 
 
 def test_routines_of_lapack_in_tasks():
-    """Each task has room of its own to work in."""
+    """Each task has its own workspace."""
     x = numbers(300, 9, 9) + 1j * numbers(300, 9, 9, seed=1)
     with tanx.enable_x64(True):
         for fun in (linalg.qr, linalg.svd, linalg.eigh, linalg.lu,

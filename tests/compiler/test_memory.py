@@ -1,4 +1,4 @@
-"""Results overwrite what is not needed any more; temporaries that live together lie apart."""
+"""Results reuse memory that is not needed any more; temporaries in use at once do not overlap."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Variances from groups of elements: what becomes of programs, and that nothing is lost."""
+"""Variances from groups of elements: how programs change, and that precision stays."""
 
 import numpy as np
 import pytest
@@ -13,14 +13,14 @@ from tests.compiler.programs import settings
 
 @pytest.fixture
 def any_size():
-    """Small arrays are worth it, too; groups are small."""
+    """Groups pay for small arrays, too: groups are small."""
     with settings({"moments.far": 0, "moments.near": 0, "moments.size": 4}):
         yield
 
 
 @pytest.fixture
 def not_so_far():
-    """Arrays of some megabytes are worth it."""
+    """Groups pay for arrays of some megabytes."""
     with settings({"moments.far": 1 << 22}):
         yield
 

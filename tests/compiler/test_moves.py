@@ -1,4 +1,4 @@
-"""Elements that only change their places: by tiles in registers, by strides, as bits."""
+"""Moves of elements: by tiles in registers, by strides, as bits."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -95,7 +95,7 @@ def test_elements_some_steps_apart(dtype, step):
 
 
 def test_bits_are_kept():
-    """What is moved is not computed with: NaN keeps what it carries."""
+    """Moves do not change bits: NaN keeps its payload."""
     bits = np.array([0x7f81, 0xff93, 0x7fc0, 0x8000] * 9, np.uint16)
     x = bits.view(np.dtype("bfloat16"))
     (out,) = run_rule(lambda at, x: Load(x, (35 - at[0],)), [x], x)
@@ -143,7 +143,7 @@ def test_stores_in_two_orders():
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 8])
 @pytest.mark.parametrize("n", [1, 5, 16, 40, 67])
 def test_groups_of_neighbours(dtype, size, n):
-    """Loaded once for all that read some of them, and stored at once."""
+    """Loaded once for all readers, and stored at once."""
     x = numbers((n, size), dtype)
 
     def lower(into, x):
@@ -176,7 +176,7 @@ def test_groups_that_change_on_the_way(size):
 
 @pytest.fixture
 def everything_is_far():
-    """Transposes go by way of rooms, however small the arrays are, and the rooms are small too."""
+    """Transposes use workspaces, even for small arrays; the workspaces are small, too."""
     with settings({"transposes.far": 0, "transposes.read": 128, "transposes.room": 1 << 11,
                    "access.far": 0}):
         yield
@@ -286,7 +286,7 @@ def test_iterations_that_do_things_in_turn():
 @pytest.mark.parametrize("dtype", ["float32", "int8", "complex64"])
 @pytest.mark.parametrize("shift", [0, 3, -3])
 def test_elements_of_rows_where_there_are_any(dtype, shift):
-    """Places come from data, and many are out of range: what is read there exists all the same."""
+    """Indices come from data, and many are out of range: loads stay within memory."""
     x = numbers((6, 50), dtype)
     rng = np.random.default_rng(0)
     at = rng.integers(-70, 120, (6, 77)).astype(np.int64)
@@ -323,7 +323,7 @@ def test_short_rows_are_written_several_at_a_time(rows, columns, dtype):
 
 @pytest.mark.parametrize("colours", [3, 5, 7])
 def test_colours_are_moved_without_a_loop(colours):
-    """A few numbers from places that only data tell: vectors that overlap."""
+    """A few numbers at indices that come from data: vectors that overlap."""
     x, i = numbers((40, colours), "float32"), np.arange(40, dtype=np.int32)[::-1].copy()
     check_function(lambda x, i: x[i], x, i)
     module = build(tanx.make_jaxpr(lambda x, i: x[i])(x, i))

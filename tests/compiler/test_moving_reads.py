@@ -1,4 +1,4 @@
-"""Loops that surely do not fit in registers are known by their equations."""
+"""Equations tell which loops certainly do not fit in registers."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Narrow floats in vectors: rounding after each instruction, to the last bit as NumPy has it."""
+"""Narrow floats in vectors: each instruction rounds, and equals NumPy to the last bit."""
 
 import ml_dtypes
 import numpy as np
