@@ -21,7 +21,7 @@ def register_subprocess(pid: int, port: int) -> None:
 
     >>> tanx.profiler.register_subprocess(1, 9)
     Traceback (most recent call last):
-    tanx.errors.JaxRuntimeError: tanx.profiler.register_subprocess: no server answers.
+    tanx.errors.JaxRuntimeError: tanx.profiler.register_subprocess: the server does not respond.
       process: 1
       port:    9
       ...

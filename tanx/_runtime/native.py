@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from .._base.forever import forever
+from .._base.locks import new_lock
 
 __all__ = ["C", "PAUSES", "Static", "add_to", "address_of", "atomic_word", "call",
            "compare_exchange", "exchange", "fetch", "flip16", "inline", "int32", "leading_zeros",
@@ -446,14 +447,19 @@ def _foreign(node: ast.AST) -> NotImplementedError:
     return NotImplementedError(f"native: {ast.unparse(node)!r} is not in the language.")
 
 
+_parsing = new_lock()
+"""Python 3.11 raises SystemError if two threads make syntax trees at the same time."""
+
+
 def translate(modules: Iterable[ModuleType], exports: Iterable[str] = ()) -> str:
     """The functions of some modules as LLVM code, for ``tidy``.
 
     They may call each other; those in ``exports`` are visible from outside.
     """
-    homes = {node.name: (node, vars(module)) for module in modules
-             for node in ast.parse(inspect.getsource(module)).body
-             if isinstance(node, ast.FunctionDef)}
+    with _parsing:
+        homes = {node.name: (node, vars(module)) for module in modules
+                 for node in ast.parse(inspect.getsource(module)).body
+                 if isinstance(node, ast.FunctionDef)}
     symbols: dict[str, str] = {}
     texts = [_Function(node, constants, homes, symbols, name in exports).text
              for name, (node, constants) in homes.items()]
