@@ -140,6 +140,15 @@ def test_this_machine():
     assert this.vector_bits in (128, 256, 512) and this.vector_registers in (16, 32)
 
 
+def describe_caches(folder, files, fact):
+    """Write files as Linux has them: the level of each cache, its type, and one more fact."""
+    for number, facts in files.items():
+        one = folder / f"index{number}"
+        one.mkdir()
+        for name, text in zip(("level", "type", fact), facts.split()):
+            (one / name).write_text(f"{text}\n")
+
+
 @pytest.mark.parametrize("files, caches", [
     ({}, (1 << 15, 1 << 20, 1 << 25)),
     ({0: "1 Data 48K", 1: "1 Instruction 32K", 2: "2 Unified 2048K", 3: "3 Unified 260M"},
@@ -147,11 +156,7 @@ def test_this_machine():
     ({0: "1 Instruction 64K", 1: "1 Data 64K", 2: "2 Unified 1024K"}, (1 << 16, 1 << 20, 1 << 20)),
     ({0: "1 Data odd"}, (1 << 15, 1 << 20, 1 << 25))])
 def test_caches(tmp_path, files, caches):
-    for number, facts in files.items():
-        folder = tmp_path / f"index{number}"
-        folder.mkdir()
-        for name, fact in zip(("level", "type", "size"), facts.split()):
-            (folder / name).write_text(f"{fact}\n")
+    describe_caches(tmp_path, files, "size")
     assert machines.caches_of(str(tmp_path)) == caches
 
 
@@ -159,11 +164,7 @@ def test_caches(tmp_path, files, caches):
     ({}, 8), ({0: "1 Instruction 4", 1: "1 Data 12", 2: "2 Unified 16"}, 12), ({0: "1 Data 0"}, 8),
     ({0: "2 Unified 16"}, 8)])
 def test_ways(tmp_path, files, ways):
-    for number, facts in files.items():
-        folder = tmp_path / f"index{number}"
-        folder.mkdir()
-        for name, fact in zip(("level", "type", "ways_of_associativity"), facts.split()):
-            (folder / name).write_text(f"{fact}\n")
+    describe_caches(tmp_path, files, "ways_of_associativity")
     assert machines.ways_of(1 << 15, str(tmp_path)) == ways
 
 
