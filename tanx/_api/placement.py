@@ -14,8 +14,7 @@ from .._base.flags import strict
 from .._core.array import Array
 from .._core.buffer import Buffer
 from .._core.explicit import is_divided, laid_out, on_devices
-from .._core.mesh import AbstractMesh, concrete_mesh
-from .._core.placement import Committed
+from .._core.mesh import AbstractMesh, Committed, concrete_mesh
 from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named
 from .._core.spaces import MemorySpace
 from .._core.spec import PartitionSpec

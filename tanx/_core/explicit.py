@@ -4,8 +4,8 @@ A rule ``infer`` ignores meshes. If an operand states a sharding, or a parameter
 for the entries of their partition specs: for each dimension None, the name of the axis that divides
 it, or a tuple of such names. A sharding that divides nothing is not stated.
 
-``Explicit.seen`` is False until a type states a sharding, so that programs without meshes only pay
-for the test of a flag.
+``Explicit.seen`` is False until a mesh with Explicit axes is made, so that programs without meshes
+only pay for the test of a flag.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import numpy as np
 
 from ..errors import ShardingTypeError, explain
 from .jaxpr import ClosedJaxpr, JaxprEqn
-from .mesh import AbstractMesh, AxisType, Mesh, concrete_mesh, get_abstract_mesh
-from .placement import Explicit
+from .mesh import AbstractMesh, AxisType, Explicit, Mesh, concrete_mesh, get_abstract_mesh
 from .primitive import Kind
 from .retype import Retyping
 from .sharding import NamedSharding
@@ -224,7 +223,6 @@ def requested(function: str, sharding, ndim: int) -> NamedSharding | None:
             hint="tanx.lax.with_sharding_constraint is for Auto axes."))
     if not mesh.explicit_axes:
         return None
-    Explicit.note()
     entries = (*sharding.spec, *[None] * (ndim - len(sharding.spec)))
     return NamedSharding(mesh, sharding.spec.update(entries))
 

@@ -19,8 +19,8 @@ from .._base.config import make_user_context
 from .._base.thread_state import STAGING, situation
 from ..errors import explain
 
-__all__ = ["AbstractDevice", "AbstractMesh", "AxisType", "Mesh", "get_abstract_mesh", "get_mesh",
-           "set_mesh", "use_abstract_mesh"]
+__all__ = ["AbstractDevice", "AbstractMesh", "AxisType", "Committed", "Explicit", "Mesh",
+           "get_abstract_mesh", "get_mesh", "set_mesh", "use_abstract_mesh"]
 
 
 class AxisType(enum.Enum):
@@ -36,6 +36,27 @@ class AxisType(enum.Enum):
 
     def __repr__(self) -> str:
         return self.name
+
+
+class Committed:
+    """Whether anything in this process was put on a device or a mesh."""
+
+    seen = False
+
+
+class Explicit:
+    """Whether there is a mesh with Explicit axes: types may state shardings along them.
+
+    See :mod:`tanx._core.explicit`.
+    """
+
+    seen = False
+
+    @staticmethod
+    def note(mesh: _Named) -> None:
+        """Record a mesh."""
+        if mesh.explicit_axes:
+            Explicit.seen = Committed.seen = True
 
 
 class AbstractDevice:
@@ -159,6 +180,7 @@ class Mesh(_Named):
                 f"devices: {self.devices.size}",
                 hint="AbstractMesh describes a mesh of any size, without devices."))
         self._outer: list[set_mesh] = []
+        Explicit.note(self)
 
     @property
     def axis_sizes(self) -> tuple[int, ...]:
@@ -247,6 +269,7 @@ class AbstractMesh(_Named):
                 f"axis_sizes: {self._sizes}", f"axis_names: {self.axis_names}"))
         self.axis_types = _as_types("AbstractMesh", axis_types, self.axis_names, AxisType.Explicit)
         self.abstract_device = abstract_device
+        Explicit.note(self)
 
     @property
     def axis_sizes(self) -> tuple[int, ...]:

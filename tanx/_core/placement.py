@@ -12,7 +12,7 @@ from .sharding import ManualAxisType, NamedSharding
 from .spaces import MemorySpace
 from .spec import PartitionSpec, names_of
 
-__all__ = ["AUTO_LAYOUT", "AutoLayout", "NOWHERE", "Committed", "Explicit", "Placement", "on_mesh",
+__all__ = ["AUTO_LAYOUT", "AutoLayout", "NOWHERE", "Placement", "on_mesh",
            "placed", "written"]
 
 
@@ -27,23 +27,6 @@ class AutoLayout:
 
 
 AUTO_LAYOUT = AutoLayout()
-
-
-class Committed:
-    """Whether anything in this process was put on a device or a mesh."""
-
-    seen = False
-
-
-class Explicit:
-    """Whether any type of this process has stated a sharding; see :mod:`tanx._core.explicit`."""
-
-    seen = False
-
-    @staticmethod
-    def note() -> None:
-        """Record that a type does."""
-        Explicit.seen = Committed.seen = True
 
 
 @lru_cache(maxsize=4096)
@@ -101,8 +84,6 @@ def _of_type(shape: tuple[int, ...], sharding) -> NamedSharding:
               for entry in whole]  # Auto axes are not part of a type
     sharding = sharding.update(spec=sharding.spec.update(stated))
     sharding.shard_shape(shape)
-    if any(stated):
-        Explicit.note()
     return sharding
 
 

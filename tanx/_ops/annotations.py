@@ -15,8 +15,8 @@ from .._core import explicit
 from .._core.array import Array
 from .._core.effects import IOEffect
 from .._core.linear import Zero, is_linear, is_zero, linear, never
-from .._core.mesh import AbstractMesh, AxisType, Mesh, concrete_mesh, get_abstract_mesh
-from .._core.placement import Committed, on_mesh
+from .._core.mesh import AbstractMesh, AxisType, Committed, Mesh, concrete_mesh, get_abstract_mesh
+from .._core.placement import on_mesh
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named, refuse_types
 from .._core.spec import PartitionSpec

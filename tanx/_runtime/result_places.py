@@ -23,8 +23,8 @@ from typing import Any
 from .._base.tuples import NamedTuple
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, cached_by_jaxpr, subjaxprs
-from .._core.mesh import Mesh
-from .._core.placement import Committed, on_mesh
+from .._core.mesh import Committed, Mesh
+from .._core.placement import on_mesh
 from .._core.sharding import NamedSharding, Sharding
 from .._core.spec import PartitionSpec
 from .._core.types import ShapedArray

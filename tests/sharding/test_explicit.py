@@ -5,6 +5,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
+from tanx._core.mesh import Explicit
 from tanx.sharding import AxisType, NamedSharding, SingleDeviceSharding, no_collectives
 from tanx.sharding import PartitionSpec as P
 
@@ -101,3 +102,17 @@ def test_the_sharding_of_a_type_without_a_mesh_says_nothing(call):
         out = compiled(x)
         assert (out.shape, out.dtype) == (x.shape, call(x, None).dtype) and not out.weak_type
         np.testing.assert_allclose(out, call(x, None), rtol=1e-6)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, to: tanx.reshard(x, to),
+    lambda x, to: tanx.random.normal(tanx.random.key(0), x.shape, out_sharding=to),
+    lambda x, to: jnp.zeros_like(x, out_sharding=to),
+    lambda x, to: jnp.dot(x, x.T, out_sharding=to),
+    lambda x, to: x.at[0].set(1.0, out_sharding=to),
+])
+def test_the_first_sharding_of_a_process_may_be_stated_in_a_trace(call, monkeypatch):
+    monkeypatch.setattr(Explicit, "seen", False)
+    to = NamedSharding(tanx.make_mesh((1,), ("x",)), P("x"))
+    (aval,) = tanx.make_jaxpr(lambda x: call(x, to))(jnp.ones((3, 4))).out_avals
+    assert str(aval).startswith("float32[3@x,")
