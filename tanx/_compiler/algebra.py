@@ -148,7 +148,7 @@ def _mul(known: Known, eqn: JaxprEqn) -> Answer:
 def _div(known: Known, eqn: JaxprEqn) -> Answer:
     x, y = eqn.invars
     divisor = known.scalar(y)
-    if divisor is None or _kind(x) not in "iuf":
+    if divisor is None or _kind(x) not in "iuf" or x.aval.shape != eqn.outvars[0].aval.shape:
         return None
     if _is(divisor, 1):
         return x

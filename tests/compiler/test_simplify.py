@@ -94,6 +94,10 @@ def test_what_can_be_said_shorter(fun, left):
     assert body(fun, X) == left
 
 
+def test_a_quotient_that_is_broadcast_keeps_its_shape():
+    assert body(lambda x: x / jnp.full((3, 4), 4.0, x.dtype), M[:1, :1]) == "broadcast_in_dim div"
+
+
 def test_saturation_does_not_become_wrap_around():
     x = np.array([-1, 300, 70000], np.int32)
     chain = lambda x: x.astype("float32").astype("uint8")
