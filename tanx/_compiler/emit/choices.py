@@ -60,7 +60,7 @@ class Choices:
     def is_chained(self, node: Expr, scope: Scope) -> bool:
         """Whether the second arm of a choice is itself one, to be written with it."""
         return isinstance(node, Op) and node.name == "select" and scope.find(node) is None and (
-            not self.analysis.is_quick(node))
+            not self.analysis.is_quick(node) and not self.analysis.shared(node))
 
     def branch(self, node: Op, scope: Scope) -> Scalar:
         """A choice by scalars: conditions are tested in order, and one arm executed."""
@@ -72,7 +72,7 @@ class Choices:
 
         def leave() -> list[str]:
             return [f"br label %{join}"]
-        while self.is_chained(last, here):
+        while last is node or self.is_chained(last, here):
             if value_of(last.args[0], here).type.lanes > 1:
                 break
             taken, other = (*way, (last.args[0], True)), (*way, (last.args[0], False))

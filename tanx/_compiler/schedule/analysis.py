@@ -28,6 +28,10 @@ Terms = Mapping[Expr, int]
 _ENDLESS = 1 << 40
 """Length assumed for a loop that ends by data: larger than any threshold."""
 
+_DEEP = 4
+"""Choices inside each other from which their code is not written in both arms of another one:
+it would double with each. They are evaluated first, even if an arm may not need them."""
+
 
 def offset(buffer: Buffer, index: Iterable[Expr]) -> tuple[Terms, int]:
     """The row-major position of an element in its buffer, as a sum of terms and a constant."""
@@ -111,6 +115,8 @@ class Analysis:
         self._reads: dict[Node, frozenset[Buffer]] = {}
         self._safe: dict[Node, bool] = {}
         self._lengths: dict[Node, int] = {}
+        self._nested: dict[Node, int] = {}
+        self._shared: dict[Node, tuple[Node, ...]] = {}
 
     def memory(self, buffer: Buffer) -> Buffer:
         """The buffer that represents all buffers with the same memory."""
@@ -187,7 +193,7 @@ class Analysis:
         if isinstance(node, Fold):
             return node.init
         if isinstance(node, Op) and node.name == "select" and not self.is_quick(node):
-            return node.args[:1]
+            return (node.args[0], *self.shared(node))
         if isinstance(node, Op) and (found := span(node)):
             return found[:1]
         return children(node)
@@ -195,6 +201,15 @@ class Analysis:
     def is_quick(self, select: Op) -> bool:
         """Whether a select evaluates both of its arms."""
         return all(self.is_safe(arm) and self.length(arm) < self.quick for arm in select.args[1:])
+
+    def shared(self, choice: Op) -> tuple[Node, ...]:
+        """What both arms of a choice need, and is evaluated before it.
+
+        If each arm had its own code for it, code would double with each choice in a chain of them.
+        """
+        if choice not in self._shared:
+            self._learn(choice)
+        return self._shared[choice]
 
     def own_length(self, node: Node) -> int:
         """The length of a node without its parts."""
@@ -221,6 +236,33 @@ class Analysis:
                 safe = self._safe[node.args[0]]  # arms that are not safe are evaluated on demand
             self._reads[node], self._safe[node] = reads, safe
             self._lengths[node] = min(length, _ENDLESS)
+            self._nested[node] = max([self._nested[child] for child in below], default=0)
+            if isinstance(node, Op) and node.name == "select" and not self.is_quick(node):
+                self._nested[node] += 1
+                self._shared[node] = (*self._needed_by_both(node), *self._nested_in_both(node))
+
+    def _needed_by_both(self, choice: Op) -> list[Node]:
+        """The largest parts that both arms evaluate in any case."""
+        _, one, other = choice.args
+        needed = set(walk(other, into=self.parts))
+        return [node for node in walk(one, into=lambda n: () if n in needed else self.parts(n))
+                if node in needed and self._lengths[node] >= self.quick]
+
+    def _nested_in_both(self, choice: Op) -> list[Node]:
+        """The largest parts that an arm may not need, but whose code would be too much twice."""
+        if self._nested[choice] <= _DEEP:
+            return []
+        _, one, other = choice.args
+        reached = {node for node in walk(other, into=self._parts_and_arms)
+                   if self._nested[node] >= _DEEP and self._safe[node]}
+        return [node for node in walk(one, into=lambda n: () if n in reached
+                                      else self._parts_and_arms(n)) if node in reached]
+
+    def _parts_and_arms(self, node: Node) -> Sequence[Node]:
+        """What is or may be evaluated with a node, outside of its loops."""
+        if isinstance(node, Op) and node.name == "select":
+            return node.args
+        return self.parts(node)
 
 
 def _in_range(load: Load) -> bool:
