@@ -185,8 +185,11 @@ def place_of(factor: Expr) -> tuple[Terms, int] | None:
     the bits of one word (``contraction.py``).
     """
     parts = _parts_of_word(factor)
-    if parts is None:
-        return None
+    return None if parts is None else _place_of_word(parts)
+
+
+def _place_of_word(parts: Sequence[Load]) -> tuple[Terms, int] | None:
+    """The position of the word that adjacent numbers are; None if they are not one in memory."""
     terms, first = offset(parts[0].buffer, parts[0].index)
     for n, part in enumerate(parts):
         if part.buffer is not parts[0].buffer or offset(part.buffer, part.index) != (
@@ -313,8 +316,9 @@ class _Loops:
 
     def operand(self, factor: Expr, along: Index, across: Index) -> Operand | None:
         """Where the elements of a factor are; None if not at constant distances."""
-        found, parts = place_of(factor), _parts_of_word(factor)
-        if found is None or parts is None:
+        parts = _parts_of_word(factor)
+        found = None if parts is None else _place_of_word(parts)
+        if parts is None or found is None:
             return self.computed(factor, along, across)
         places, first = found
         outer: dict[Index, int] = {}
