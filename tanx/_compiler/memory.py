@@ -318,9 +318,8 @@ def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = 
     program = replace(program, statements=tuple(kept))
     lives = lifetimes(program)
     arena = _Arena()
-    # An output that begins as a copy of the input whose memory it takes is in use all the time.
-    in_use = written(needless)
-    hosts = _Hosts({b: life for b, life in lives.items() if b not in in_use} if guests else {},
+    updated = frozenset(written(needless)).intersection(shared)
+    hosts = _Hosts({b: life for b, life in lives.items() if b not in updated} if guests else {},
                    shared, tuning)
     offsets: dict[Buffer, Place] = _parts_of_tasks(program, lives, tuning)
     born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
@@ -339,7 +338,7 @@ def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = 
                 hosts.give(place, _rounded(buffer))
             elif not isinstance(place, Own):
                 arena.give(place, _rounded(buffer))
-    return Plan(program, offsets, arena.size, arena.peak, dict(shared))
+    return Plan(program, offsets, arena.size, arena.peak, dict(shared), updated)
 
 
 def _parts_of_tasks(program: Program, lives: Mapping[Buffer, tuple[int, int]],
@@ -535,7 +534,7 @@ def _room(memory: Plan, host: Buffer, life: tuple[int, int],
           lives: Mapping[Buffer, tuple[int, int]]) -> int:
     """The bytes of an output, which must not be in use during that lifetime."""
     given = memory.shared.get(host)
-    free = life[1] < lives[host][0] and (
+    free = host not in memory.updated and life[1] < lives[host][0] and (
         given is None or given not in lives or lives[given][1] < life[0])
     return nbytes(host) if free else -1
 

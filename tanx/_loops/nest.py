@@ -264,8 +264,9 @@ class Plan:
 
     ``offsets`` are the places of the temporaries, in an arena of ``size`` bytes, in outputs that
     come later, or in tasks. An output in ``shared`` is the memory of an input that may be
-    overwritten; all other outputs have their own memory. ``peak`` is the most that temporaries need
-    at a time.
+    overwritten; all other outputs have their own memory. An output in ``updated`` begins with the
+    elements of its input, because the copy was removed: its memory is in use from the beginning.
+    ``peak`` is the most that temporaries need at a time.
     """
 
     program: Program
@@ -273,3 +274,4 @@ class Plan:
     size: int = 0
     peak: int = 0
     shared: dict[Buffer, Buffer] = field(default_factory=dict)
+    updated: frozenset[Buffer] = frozenset()

@@ -77,7 +77,8 @@ def show_plan(plan: Plan) -> str:
     lines += [f"  {b.name} at {place.start} in {place.output.name}" if isinstance(place, Within)
               else f"  {b.name}: {place.size} elements in each task" if isinstance(place, Own)
               else f"  {b.name} at {place}" for b, place in plan.offsets.items()]
-    lines += [f"{out.name} overwrites {given.name}" for out, given in plan.shared.items()]
+    lines += [f"{out.name} {'updates' if out in plan.updated else 'overwrites'} {given.name}"
+              for out, given in plan.shared.items()]
     return "\n".join(lines)
 
 

@@ -13,6 +13,7 @@ from tanx._compiler.cost import nbytes
 from tanx._compiler.memory import check_plan, in_place, overwriting, plan
 from tanx._compiler.nest_tools import elements, rename
 from tanx._compiler.pipeline import build
+from tanx._compiler.tuning import MemoryTuning
 from tanx._loops.build import copy, nest, op, store
 from tanx._loops.check import ProgramError, check
 from tanx._loops.interpret import run
@@ -323,8 +324,29 @@ def test_donation_of_everything_in_random_programs(seed):
         assert_donation_agrees(source.function(), *args, donated=[True] * len(args))
 
 
-def test_what_an_update_leaves_is_no_room_for_guests():
-    """The copy of a donated array that is updated in part disappears, but not what it holds."""
+@pytest.mark.parametrize("guests", [False, True])
+def test_the_checker_finds_guests_in_outputs_that_are_updated(guests):
+    """No statement mentions the output before its update, but it holds the donated input."""
+    x, a = Buffer("x", (64,), "float32"), Buffer("a", (), "float32")
+    y, z = Buffer("y", (64,), "float32", "output"), Buffer("z", (), "float32", "output")
+    t = Buffer("t", (64,), "float32", "temp")
+    program = Program((x, a), (y, z), (t,), (
+        elements(t.shape, lambda at: [store(t, at, a[()])]),
+        elements((), lambda at: [store(z, at, t[[0]])]),
+        copy(y, x),
+        elements((), lambda at: [store(y, [0], a[()])])))
+    memory = plan(program, {y: x}, guests, MemoryTuning(guest=64))
+    check_plan(memory)
+    assert memory.offsets == {t: 0} and memory.updated == {y}
+    assert show_plan(memory).splitlines()[-1] == "y updates x"
+    wrong = replace(memory, offsets={t: Within(y, 0)})
+    check_plan(replace(wrong, updated=frozenset()))  # lifetimes alone do not show the conflict
+    with pytest.raises(ProgramError, match="while it is not written"):
+        check_plan(wrong)
+
+
+def test_outputs_that_are_updated_take_no_guests():
+    """The copy of a donated array that is updated in part disappears, but not its elements."""
     def fun(i, x, y, j):
         z = jnp.square(y)
         new = x.at[i].set(i.ravel()[0].astype(x.dtype))
