@@ -37,6 +37,12 @@ def an_arm_that_may_not_need_it(values, condition):
     return [*values, select(condition, f(x), select(condition, g(x), 0.25))]
 
 
+def an_arm_of_each_of_two(values, condition):
+    """The gradient of a choice."""
+    x = values[-1]
+    return [*values, select(condition, f(x), 0.0) + select(condition, 0.0, g(x))]
+
+
 def the_last_two(values, condition):
     return [*values, select(condition, f(values[-1]), g(values[-2]))]
 
@@ -58,7 +64,8 @@ def arrays():
 
 
 @pytest.mark.parametrize("step", [
-    both_arms, one_unchanged, three_arms, an_arm_that_may_not_need_it, the_last_two])
+    both_arms, one_unchanged, three_arms, an_arm_that_may_not_need_it, an_arm_of_each_of_two,
+    the_last_two])
 @pytest.mark.parametrize("by_lanes", [False, True], ids=["by scalars", "by lanes"])
 @pytest.mark.parametrize("dear", [4, 64])
 def test_code_of_a_chain_grows_with_its_length(step, by_lanes, dear, arrays):

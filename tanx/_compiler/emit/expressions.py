@@ -41,6 +41,7 @@ class Expressions:
         found = scope.find(expr)
         if found is not None:
             return found
+        self.analysis.learn(expr)
         parts, find = self.analysis.parts, scope.find
         for node in walk(expr, into=lambda n: () if find(n) is not None else parts(n)):
             if find(node) is None:

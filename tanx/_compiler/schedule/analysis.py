@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from math import prod
+from typing import TypeGuard
 
 import numpy as np
 
@@ -29,8 +30,8 @@ _ENDLESS = 1 << 40
 """Length assumed for a loop that ends by data: larger than any threshold."""
 
 _DEEP = 4
-"""Choices inside each other from which their code is not written in both arms of another one:
-it would double with each. They are evaluated first, even if an arm may not need them."""
+"""Choices inside each other from which their code is not written into each arm that uses it: it
+would double with each choice. They are evaluated first, even if no arm that is taken needs them."""
 
 
 def offset(buffer: Buffer, index: Iterable[Expr]) -> tuple[Terms, int]:
@@ -116,6 +117,7 @@ class Analysis:
         self._safe: dict[Node, bool] = {}
         self._lengths: dict[Node, int] = {}
         self._nested: dict[Node, int] = {}
+        self._users: dict[Node, int] = {}  # of expressions with choices
         self._shared: dict[Node, tuple[Node, ...]] = {}
 
     def memory(self, buffer: Buffer) -> Buffer:
@@ -168,22 +170,24 @@ class Analysis:
         """The position of a load in its buffer."""
         return load.place
 
-    def reads(self, node: Node) -> frozenset[Buffer]:
-        """The buffers that an expression reads."""
+    def learn(self, node: Node) -> None:
+        """Take note of all that an expression uses, before its parts are evaluated."""
         if node not in self._reads:
             self._learn(node)
+
+    def reads(self, node: Node) -> frozenset[Buffer]:
+        """The buffers that an expression reads."""
+        self.learn(node)
         return self._reads[node]
 
     def is_safe(self, node: Node) -> bool:
         """Whether an expression may be evaluated where its value is not needed."""
-        if node not in self._safe:
-            self._learn(node)
+        self.learn(node)
         return self._safe[node]
 
     def length(self, node: Node) -> int:
         """Roughly how many instructions it takes; folds count each of their steps."""
-        if node not in self._lengths:
-            self._learn(node)
+        self.learn(node)
         return self._lengths[node]
 
     def parts(self, node: Node) -> Sequence[Node]:
@@ -192,7 +196,7 @@ class Analysis:
             return [atom for atom in self.offset(node)[0] if not isinstance(atom, Index)]
         if isinstance(node, Fold):
             return node.init
-        if isinstance(node, Op) and node.name == "select" and not self.is_quick(node):
+        if self._is_choice(node):
             return (node.args[0], *self.shared(node))
         if isinstance(node, Op) and (found := span(node)):
             return found[:1]
@@ -203,12 +207,15 @@ class Analysis:
         return all(self.is_safe(arm) and self.length(arm) < self.quick for arm in select.args[1:])
 
     def shared(self, choice: Op) -> tuple[Node, ...]:
-        """What both arms of a choice need, and is evaluated before it.
+        """What is evaluated before a choice, because its arms share it with each other or with
+        other code.
 
         If each arm had its own code for it, code would double with each choice in a chain of them.
         """
         if choice not in self._shared:
-            self._learn(choice)
+            for node in walk(choice):  # those inside first: chains may be long
+                if node not in self._shared and self._is_choice(node):
+                    self._shared[node] = (*self._needed_by_both(node), *self._nested_in_arms(node))
         return self._shared[choice]
 
     def own_length(self, node: Node) -> int:
@@ -237,9 +244,14 @@ class Analysis:
             self._reads[node], self._safe[node] = reads, safe
             self._lengths[node] = min(length, _ENDLESS)
             self._nested[node] = max([self._nested[child] for child in below], default=0)
-            if isinstance(node, Op) and node.name == "select" and not self.is_quick(node):
-                self._nested[node] += 1
-                self._shared[node] = (*self._needed_by_both(node), *self._nested_in_both(node))
+            if self._nested[node]:
+                for child in set(below):
+                    self._users[child] = self._users.get(child, 0) + 1
+            self._nested[node] += self._is_choice(node)
+
+    def _is_choice(self, node: Node) -> TypeGuard[Op]:
+        """Whether a node is a select that evaluates only the arm that is taken."""
+        return isinstance(node, Op) and node.name == "select" and not self.is_quick(node)
 
     def _needed_by_both(self, choice: Op) -> list[Node]:
         """The largest parts that both arms evaluate in any case."""
@@ -248,15 +260,16 @@ class Analysis:
         return [node for node in walk(one, into=lambda n: () if n in needed else self.parts(n))
                 if node in needed and self._lengths[node] >= self.quick]
 
-    def _nested_in_both(self, choice: Op) -> list[Node]:
-        """The largest parts that an arm may not need, but whose code would be too much twice."""
+    def _nested_in_arms(self, choice: Op) -> list[Node]:
+        """The largest parts of arms that have several users and would be too long in each."""
         if self._nested[choice] <= _DEEP:
             return []
-        _, one, other = choice.args
-        reached = {node for node in walk(other, into=self._parts_and_arms)
-                   if self._nested[node] >= _DEEP and self._safe[node]}
-        return [node for node in walk(one, into=lambda n: () if n in reached
-                                      else self._parts_and_arms(n)) if node in reached]
+
+        def is_long(node: Node) -> bool:
+            return self._nested[node] >= _DEEP and self._users[node] > 1 and self._safe[node]
+        return [node for node in walk(
+            *choice.args[1:], into=lambda n: () if is_long(n) else self._parts_and_arms(n))
+            if is_long(node)]
 
     def _parts_and_arms(self, node: Node) -> Sequence[Node]:
         """What is or may be evaluated with a node, outside of its loops."""
