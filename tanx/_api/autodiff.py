@@ -20,6 +20,7 @@ from .._core.trace import context
 from .._core.types import ShapedArray, described, is_arraylike, typeof
 from .._ops.base import as_array
 from .._ops.convert import convert
+from .._ops.exchange import differentiated
 from .._transforms import jvp as forward
 from .._transforms.discharge import contents, store
 from .._transforms.linearize import linearize as linearize_flat
@@ -96,7 +97,7 @@ def _with_gradient(fun, argnums, has_aux: bool, holomorphic: bool, allow_int: bo
                 whole[i] = x
             return _scalar_result(fun, fun(*whole, **kwargs), has_aux, holomorphic, aux)
 
-        outs, nonzero, jaxpr, residuals = linearize_flat(flat, leaves, active)
+        outs, nonzero, jaxpr, residuals = linearize_flat(differentiated(flat), leaves, active)
         value = outs[0]
         found = pulled(jaxpr, residuals, nonzero, [_one_like(value)] + [None] * (len(outs) - 1))
         given = iter(found)
@@ -339,6 +340,7 @@ def vjp(fun: Callable, *primals, has_aux: bool = False, reduce_axes=(), saveable
     active = [_inexact(x) for x in leaves]
     if any(map(is_ref, refs)):
         flat = _on_contents(flat, refs)
+    flat = differentiated(flat)
     outs, nonzero, jaxpr, residuals = linearize_flat(flat, contents(leaves), active)
     count = found["count"]
     ends = len(outs) - len(refs) + refs.count(None)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .._core.axes import axis_size_of
-from .._core.linear import is_linear, linear_in
+from .._core.linear import is_linear, linear, linear_in
+from .._core.mesh import get_abstract_mesh
 from .._core.types import typeof
 from ..errors import explain
 from ..tree_util import tree_map
 from .arith import add, sub
-from .base import broadcast_in_dim, materialize, reshape
+from .base import broadcast_in_dim, materialize, reduce_sum, reshape
 from .bits import bitwise_and
-from .collective import Collective, all_gather, all_to_all, one_name, psum_scatter
+from .collective import Collective, all_gather, all_to_all, one_name, psum_p, psum_scatter
 from .compare import clamp, ge, lt, select
 from .convert import convert
 from .create import iota
@@ -168,10 +171,103 @@ def psum_scatter_start(*args, **kwargs):
     return Future(psum_scatter(*args, **kwargs))
 
 
+class PVary(Collective):
+    """A value that is the same along manual axes, as one that varies along them."""
+
+    name = "pvary"
+
+    def infer(self, x, *, axes):
+        for name in axes:
+            axis_size_of(name, "tanx.lax.pcast")
+        return x
+
+    def eval(self, x, **params):
+        self.unbound(params)
+
+    jvp = linear
+
+    def transpose(self, ct, x, *, axes):
+        return [psum_p.bind(ct, axes=axes, axis_index_groups=None)]
+
+    def batch_axis(self, axis, args, dims, *, axes):
+        (x,), (d,) = args, dims
+        rest = tuple(name for name in axes if name != axis.name)
+        if d is None and len(rest) < len(axes):
+            x, d = materialize(x, None, axis.size), 0
+        return (self.bind(x, axes=rest) if rest else x), d
+
+
+class Differentiated(Collective):
+    """A value with respect to which code inside of ``shard_map`` is differentiated.
+
+    The second operand is the same value, as it was before. Along axes where it does not vary, all
+    positions use one value, whose cotangent is the sum of theirs.
+    """
+
+    name = "differentiated"
+
+    def infer(self, x, origin, *, axes):
+        return x
+
+    def eval(self, x, origin, **params):
+        self.unbound(params)
+
+    jvp = linear_in(0)
+
+    def transpose(self, ct, x, origin, *, axes):
+        return [summed_cotangent_p.bind(ct, origin, axes=axes), None]
+
+    def batch_axis(self, axis, args, dims, *, axes):
+        (x, origin), (d, _) = args, dims
+        rest = tuple(name for name in axes if name != axis.name)
+        return (self.bind(x, origin, axes=rest) if rest else x), d
+
+
+class SummedCotangent(Collective):
+    """A cotangent, summed over the axes along which it varies but ``origin`` does not."""
+
+    name = "summed_cotangent"
+
+    def infer(self, ct, origin, *, axes):
+        return ct
+
+    def eval(self, ct, origin, **params):
+        self.unbound(params)
+
+    jvp = linear_in(0)
+
+    def transpose(self, ct, x, origin, *, axes):
+        return [ct, None]
+
+    def batch_axis(self, axis, args, dims, *, axes):
+        (ct, origin), (d, place) = args, dims
+        rest = tuple(name for name in axes if name != axis.name)
+        if len(rest) < len(axes) and d is not None and place is None:
+            ct, d = reduce_sum(ct, (d,)), None
+        return (self.bind(ct, origin, axes=rest) if rest else ct), d
+
+
+pvary_p, differentiated_p, summed_cotangent_p = PVary(), Differentiated(), SummedCotangent()
+
+
+def differentiated(flat: Callable) -> Callable:
+    """``flat``, as a function that is differentiated here, by each of its arguments.
+
+    In ``shard_map``, the derivative by a value that is the same on all devices is the same there,
+    too: the sum of the derivatives of what each device computes.
+    """
+    axes = get_abstract_mesh().manual_axes
+    if not axes:
+        return flat
+    return lambda *xs: flat(*(
+        x if typeof(x).is_high else differentiated_p.bind(x, x, axes=axes) for x in xs))
+
+
 def pcast(x, axis_name, *, to: str):
     """``x``, a pytree, with another type along a named axis: ``to="varying"``.
 
-    Under ``vmap`` any value may vary along the axis, so ``x`` is unchanged.
+    In ``shard_map``, the result varies along the axis. Under ``vmap`` any value may, so ``x`` is
+    unchanged.
 
     >>> tanx.vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")(jnp.arange(2))
     Array([0, 1], dtype=int32)
@@ -183,6 +279,8 @@ def pcast(x, axis_name, *, to: str):
         raise NotImplementedError(explain(
             "tanx.lax.pcast", "values under vmap are never partly summed.", f"to: {to!r}",
             hint="tanx.lax.psum sums along a named axis."))
-    for name in axis_name if isinstance(axis_name, tuple | list) else (axis_name,):
+    names = tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
+    for name in names:
         axis_size_of(name, "tanx.lax.pcast")
-    return tree_map(lambda leaf: leaf, x)
+    manual = tuple(name for name in names if name in get_abstract_mesh().manual_axes)
+    return tree_map(lambda leaf: pvary_p.bind(leaf, axes=manual) if manual else leaf, x)

@@ -1,4 +1,7 @@
-"""Rows for the exchange of parts of unequal size; a ``vmap`` around it binds the axis."""
+"""Rows for the exchange of parts of unequal size, and for types in ``shard_map``.
+
+A ``vmap`` or a ``shard_map`` around them binds the axis.
+"""
 
 import numpy as np
 
@@ -20,7 +23,19 @@ def exchanged(*integers):
                                   axis_name="i")(x, y, *integers)
 
 
+def on_one_device(body, count=1):
+    mesh = tanx.sharding.Mesh(tanx.devices()[:1], "i")
+    return tanx.shard_map(body, mesh=mesh, in_specs=(tanx.P(),) * count, out_specs=tanx.P("i"))
+
+
 CASES = [
+    Case("pvary", on_one_device(lambda x: 2 * lax.pcast(x, "i", to="varying")), f(2, 3),
+         rewritten=True),
+    Case("differentiated", on_one_device(lambda x: tanx.vjp(lambda y: y ** 3, x)[0]), f(2, 3),
+         rewritten=True),
+    Case("summed_cotangent",
+         on_one_device(lambda x, y: tanx.grad(lambda z: (z ** 3 * y).sum())(x), 2),
+         f(2, 3), f(2, 3), rewritten=True),
     Case("ragged_all_to_all", exchanged(STARTS, SIZES, FIRSTS, RECEIVED), f(2, 6), f(2, 7),
          rewritten=True),
     Case("ragged_all_to_all", exchanged(STARTS, SIZES, FIRSTS, RECEIVED), f(2, 6, 2), f(2, 7, 2),

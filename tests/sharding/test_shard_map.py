@@ -64,6 +64,46 @@ def test_bodies(body, in_specs, out_specs, expected):
     np.testing.assert_allclose(tanx.vmap(f)(np.stack([X, X])), np.stack([expected] * 2))
 
 
+def steps(w, x):
+    def step(w, _):
+        loss, slope = tanx.value_and_grad(lambda w: lax.pmean(((w * x) ** 2).sum(), "x"))(w)
+        return w - 0.01 * slope, loss
+    return lax.scan(step, w, None, length=3)
+
+
+def by_steps(w, x):
+    losses = []
+    for _ in range(3):
+        losses.append(((w * x) ** 2).sum())
+        w = w - 0.02 * w * (x ** 2).sum(1, keepdims=True)
+    return w, np.array(losses)
+
+
+W = np.float32([[1.0], [3.0]])
+DERIVATIVES = {  # a function of weights, the same on all devices, and of data
+    "grad": (tanx.grad(lambda w, x: (w * x).sum()), P(), X.sum(1, keepdims=True)),
+    "grad of a sum": (tanx.grad(lambda w, x: lax.psum((w * x).sum(), "x")), P(),
+                      X.sum(1, keepdims=True)),
+    "both": (tanx.grad(lambda w, x: (w * x ** 2).sum(), argnums=(0, 1)), (P(), P("x")),
+             ((X ** 2).sum(1, keepdims=True), 2 * W * X)),
+    "vjp": (lambda w, x: tanx.vjp(lambda w: jnp.sin(w) * x, w)[1](jnp.ones_like(x))[0], P(),
+            np.cos(W) * X.sum(1, keepdims=True)),
+    "twice": (lambda w, x: tanx.grad(lambda v: tanx.grad(lambda w: (w ** 3 * x).sum())(v).sum())(w),
+              P(), 6 * W * X.sum(1, keepdims=True)),
+    "in a loop": (steps, (P(), P()), by_steps(W, X)),
+    "varying weights": (lambda w, x: tanx.grad(lambda v: (v * x).sum())(
+        lax.pcast(w, "x", to="varying")), P("x"), X.sum(1, keepdims=True)),
+}
+
+
+@pytest.mark.parametrize("body, out_specs, expected", DERIVATIVES.values(), ids=DERIVATIVES)
+def test_derivatives_by_values_that_all_devices_share(body, out_specs, expected):
+    f = shard_map(body, mesh=TWO, in_specs=(P(), P("x")), out_specs=out_specs)
+    compiled = tanx.jit(f)
+    for g in (f, *[compiled] * 4):
+        tanx.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), g(W, X), expected)
+
+
 def test_trees_and_decorators():
     @shard_map(mesh=ONE, in_specs=({"a": P("x")}, None), out_specs=(P("x"), P()))
     def f(tree, y):
@@ -102,6 +142,9 @@ def varying(body, **options):
 @pytest.mark.parametrize("call, error, text", [
     (lambda: varying(lambda x: 2 * x), ValueError, "varies along the axis 'x'"),
     (lambda: varying(lambda x: lax.axis_index("x"), in_specs=P()), ValueError, "varies"),
+    (lambda: varying(lambda x: lax.pcast(x, "x", to="varying"), in_specs=P()), ValueError,
+     "varies"),
+    (lambda: varying(tanx.grad(lambda x: (x ** 2).sum())), ValueError, "varies"),
     (lambda: shard_map(lambda x: x, in_specs=P("x"), out_specs=P("x"))(X), ValueError,
      "no mesh in scope"),
     (lambda: varying(lambda x: x, in_specs=P("z")), ValueError, "in_specs must only name axes"),
