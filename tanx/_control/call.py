@@ -119,7 +119,7 @@ class Call(RunsFunctions):
         body, out_dims = batched_body(jaxpr, axis, tuple(dims))
         return self.bind(*args, jaxpr=body, **params), out_dims
 
-    batch = never("a call is batched by batch_axis, which knows the mapped axis")
+    batch = never("a call is batched by batch_axis, which gets the mapped axis")
     lower = never("the compiler gives calls their own function or inlines them")
 
     def for_operands(self, params: dict, more: tuple[bool, ...] = ()) -> dict:

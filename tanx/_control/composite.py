@@ -30,7 +30,7 @@ class Composite(RunsFunctions):
     kind = Kind.CALL
     multiple_results = True
     transpose = never("derivatives of a composite consist of the operations of its body")
-    batch = never("a call is batched by batch_axis, which knows the mapped axis")
+    batch = never("a call is batched by batch_axis, which gets the mapped axis")
     lower = never("the compiler inlines it")
 
     def called(self, params):

@@ -164,7 +164,7 @@ class Cond(RunsFunctions):
             return outs, [0] * len(outs)
         return map_lanes(_lane(branches[0], branches[1:]), axis.size, args, dims)
 
-    batch = never("branches are batched by batch_axis, which knows the mapped axis")
+    batch = never("branches are batched by batch_axis, which gets the mapped axis")
     lower = never("the compiler makes branches of it")
 
     def dce(self, used_outs, eqn):

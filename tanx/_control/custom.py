@@ -248,7 +248,7 @@ class CustomCall(RunsFunctions):
         """The transpose of a function that is linear in some arguments; rules are not needed."""
         return backward(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
 
-    batch = never("a call is batched by batch_axis, which knows the mapped axis")
+    batch = never("a call is batched by batch_axis, which gets the mapped axis")
     lower = never("the compiler inlines the function")
 
     def check_results(self, outs, what: str, call_jaxpr, **params) -> None:

@@ -272,7 +272,7 @@ class CustomLinear(Primitive):
             out_avals=tuple(a.inc_rank(axis.size, 0) for a in out_avals), **params)
         return outs, ct_dims
 
-    batch = never("it is batched by batch_axis, which knows the mapped axis")
+    batch = never("it is batched by batch_axis, which gets the mapped axis")
 
 
 custom_vjp_call_p = CustomVJPCall()

@@ -195,7 +195,7 @@ class Scan(RunsFunctions):
                          length=length, **params)
         return outs, [d if i < num_carry or d is None else 1 for i, d in enumerate(out)]
 
-    batch = never("a loop is batched by batch_axis, which knows the mapped axis")
+    batch = never("a loop is batched by batch_axis, which gets the mapped axis")
     lower = never("the compiler turns it into a native loop")
 
     def dce(self, used_outs, eqn):

@@ -145,7 +145,7 @@ class CustomLinearSolve(Primitive):
                          jaxprs=batched)
         return outs, [0] * len(outs)
 
-    batch = never("a solver is batched by batch_axis, which knows the mapped axis")
+    batch = never("a solver is batched by batch_axis, which gets the mapped axis")
     lower = never("the compiler puts the solver in its place")
 
 

@@ -190,7 +190,7 @@ class While(RunsFunctions):
                                 kept(cts, which)))
         return [None if aval is None else next(answers) for aval in unknown]
 
-    batch = never("loops are batched by batch_axis, which knows the mapped axis")
+    batch = never("loops are batched by batch_axis, which gets the mapped axis")
     lower = never("the compiler makes a loop of it")
 
     def dce(self, used_outs, eqn):
@@ -260,7 +260,7 @@ class Repeat(Primitive):
     def batch_axis(self, axis, args, dims, *, body):
         return batch(jaxpr_as_fun(_as_while(body)), axis, args, dims)
 
-    batch = never("loops are batched by batch_axis, which knows the mapped axis")
+    batch = never("loops are batched by batch_axis, which gets the mapped axis")
     lower = never("the compiler makes a loop of it")
 
 
@@ -395,7 +395,7 @@ class Replay(Primitive):
         return self.bind(*operands, jaxpr=body, num_consts=num_consts, num_carry=num_carry,
                          **params), out
 
-    batch = never("loops are batched by batch_axis, which knows the mapped axis")
+    batch = never("loops are batched by batch_axis, which gets the mapped axis")
     lower = never("the compiler makes a loop of it")
 
 

@@ -16,11 +16,11 @@ __all__ = ["axis_primitive_batchers", "bdim_at_front", "broadcast", "defbroadcas
            "register_vmappable", "unregister_vmappable", "zero_if_mapped"]
 
 not_mapped = None
-"""In place of an axis: the operand is the same for the whole batch."""
+"""Instead of an axis: the operand is the same for the whole batch."""
 
 
 class _ZeroIfMapped:
-    """Instead of an axis of a result: the first one, if the result has a batch at all."""
+    """Instead of an axis of a result: axis 0 if the result is batched, otherwise none."""
 
     def __repr__(self) -> str:
         return "zero_if_mapped"
@@ -131,10 +131,10 @@ def broadcast(x, sz, axis, mesh_axis=None):
 
 def register_vmappable(data_type: type, spec_type: type, axis_size_type: type, to_elt: Callable,
                        from_elt: Callable, make_iota: Callable | None) -> None:
-    """Declare that ``vmap`` maps over values of a class by the class's own functions.
+    """Declare the functions by which ``vmap`` maps over values of a class.
 
-    Libraries do so when they are imported. tanx does not call such functions: ``vmap`` of a value
-    of the class raises ``NotImplementedError``.
+    Libraries call it when they are imported. tanx does not use these functions: ``vmap`` of a
+    value of the class raises ``NotImplementedError``.
 
     >>> class Table: pass
     >>> batching = tanx.interpreters.batching

@@ -42,7 +42,7 @@ def create_call_primitive(name: str, inline_jax_late: bool = True) -> CallPrimit
 
 def register_call_primitive_rules(prim, name: str | None = None, transpose_rule=None,
                                   inline_jax_late: bool = True) -> None:
-    """Nothing to do: a call has all its rules.
+    """Do nothing: a call primitive already has all rules.
 
     >>> tanx.extend.core.register_call_primitive_rules(
     ...     tanx.extend.core.create_call_primitive("mine"))

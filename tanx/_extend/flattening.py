@@ -85,7 +85,7 @@ def argnums_partial(f: WrappedFun, dyn_argnums: int | Sequence[int], args: Seque
 
 
 class _Fixed(dict):
-    """Fixed arguments by position; equal to other fixed ones, so that wrapped functions compare."""
+    """Fixed arguments by position; comparable, so that wrapped functions are comparable."""
 
     def __hash__(self) -> int:
         try:
@@ -104,7 +104,7 @@ def debug_info(traced_for: str, fun: Callable, args: Sequence[Any], kwargs: Mapp
                static_argnums: Sequence[int] = (), static_argnames: Sequence[str] = (),
                result_paths_thunk: Callable | None = None, sourceinfo: str | None = None,
                signature=None) -> DebugInfo:
-    """The facts about a function for messages, from arguments that it may be called with.
+    """Facts about a function for error messages, from example arguments.
 
     >>> info = tanx.api_util.debug_info("mine", lambda x, y: x, (1.0, {"k": 2.0}), {})
     >>> info.traced_for, info.arg_names

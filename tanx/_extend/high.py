@@ -104,7 +104,7 @@ class HiPrim:
         raise NotImplementedError(f"for jvp support, subclass {type(self)} must implement `jvp`")
 
     def lin(self, nzs_in, *primals):
-        """The result, and residuals for ``linearized``; ``nzs_in`` says which tangents count."""
+        """The result, and residuals for ``linearized``; ``nzs_in`` marks nonzero tangents."""
         raise NotImplementedError(
             f"for linearize support, subclass {type(self)} must implement `lin` and `linearized`, "
             "or derive them from its `jvp` rule: `lin, linearized = linearize_from_jvp`")
@@ -141,9 +141,9 @@ class HiPrim:
         return self.vjp_bwd_retval(res, outgrad), None
 
     def transpose(self, out_ct, *maybe_accums):
-        """Add the cotangents of arguments that it is linear in to accumulators.
+        """Add the cotangents of the linear arguments to accumulators.
 
-        In place of the others are their values.
+        Instead of an accumulator, an argument that is not linear has its value.
         """
         raise NotImplementedError(
             f"for transpose support, subclass {type(self)} must implement `transpose`")
@@ -153,16 +153,16 @@ class HiPrim:
         raise NotImplementedError(f"for vmap support, subclass {type(self)} must implement `batch`")
 
     def staging(self, trace, source_info, *args):
-        """Become an equation of a function that is traced."""
+        """Add the equation to the function that is traced."""
         return tree_unflatten(self.out_tree, trace.record(
             call_hi_primitive_p, tree_leaves(args), {"_prim": self}))
 
     def physicalize(self, ctx, *args):
-        """The result on values as they are stored: that of :meth:`expand`."""
+        """The result on stored values: the same as :meth:`expand`."""
         return self.expand(*args)
 
     def dce(self, used_outs, live_ins):
-        """The rest of a use if not all results are used: tanx keeps all of it."""
+        """The remaining operation if not all results are used: tanx keeps all of it."""
         raise NotImplementedError(_not_called(self, "dce"))
 
     def remat(self, trace, *args):
@@ -237,7 +237,7 @@ class CallHiPrimitive(Primitive):
     name = "call_hi_primitive"
     kind = Kind.CALL
     multiple_results = True
-    lower = never("compiled code has its implementation in its place")
+    lower = never("compiled code contains its implementation instead")
 
     def __init__(self) -> None:
         self._staged: dict[Any, ClosedJaxpr] = {}  # not in the table of tanx's primitives
@@ -285,7 +285,7 @@ class CallHiPrimitive(Primitive):
         if may_be_pulled and defines(_prim, "vjp_fwd"):
             return _with_pullback(_prim, primals, tangents)
         if may_be_pulled and not defines(_prim, "jvp") and not defines(_prim, "lin"):
-            HiPrim.vjp_fwd(_prim, ())  # raises with what is missing
+            HiPrim.vjp_fwd(_prim, ())  # raises an error that names the missing rule
         if defines(_prim, "jvp") or not defines(_prim, "lin"):
             answer = _prim.jvp(_arguments(_prim, primals), _arguments(_prim, tangents))
         else:
@@ -306,7 +306,7 @@ class CallHiPrimitive(Primitive):
         outs = _results(_prim, out, "batch")
         return outs, broadcast_prefix(out_dims, out, is_leaf=lambda x: x is None)
 
-    batch = never("it is batched by batch_axis, which knows the mapped axis")
+    batch = never("it is batched by batch_axis, which gets the mapped axis")
 
     def is_high(self, *types, **params) -> bool:
         return True

@@ -91,13 +91,13 @@ def _linearized_from_jvp(self, residuals, *tangents):
 
 
 def _not_one_rule(pair: Any) -> TypeError:
-    """The error for a pair of rules in the place of a rule."""
+    """The error for a pair of rules where one rule is expected."""
     names = ", ".join(pair._fields)
     return TypeError(f"a pair of rules is not one rule: write `{names} = ...` in the class.")
 
 
 class LinearizeFromJVP(NamedTuple):
-    """Rules for ``linearize``, which record the rule ``jvp``."""
+    """Rules for ``linearize`` that record the rule ``jvp``."""
 
     lin: Callable
     linearized: Callable

@@ -1,4 +1,4 @@
-"""Shardings in XLA's terms, for one device: there the data is whole, or on one numbered device."""
+"""Shardings in XLA's terms, for one device: replicated data, or data on one numbered device."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _read(data: bytes, at: int) -> tuple[int, int]:
         number, shift, at = number | (byte & 0x7F) << shift, shift + 7, at + 1
         if byte < 0x80:
             return number, at
-    raise ValueError(explain("tanx.extend.sharding", "the message of a sharding is cut short.",
+    raise ValueError(explain("tanx.extend.sharding", "the message of a sharding is incomplete.",
                              f"bytes: {len(data)}"))
 
 
@@ -167,7 +167,7 @@ def get_hlo_sharding_from_serialized_proto(sharding: bytes) -> HloSharding:
 
 
 def get_op_sharding_from_serialized_proto(sharding: bytes) -> OpSharding:
-    """The message of bytes.
+    """Parse the message of a sharding from bytes.
 
     >>> tanx.extend.sharding.get_op_sharding_from_serialized_proto(b"").type.name
     'REPLICATED'

@@ -286,7 +286,7 @@ class EffectTypeSet:
         return [eff for eff in effects if self.contains(eff)]
 
     def filter_not_in(self, effects: Iterable[Effect]) -> list[Effect]:
-        """The effects that are not."""
+        """The effects that are not in the set."""
         return [eff for eff in effects if not self.contains(eff)]
 
     def __repr__(self) -> str:
@@ -324,7 +324,7 @@ class TokenSet:
         return self._tokens[effect]
 
     def effects(self) -> set[Effect]:
-        """The effects that have one."""
+        """The effects that have a token."""
         return set(self._tokens)
 
     def items(self) -> tuple:
@@ -336,7 +336,7 @@ class TokenSet:
         return TokenSet({eff: self._tokens[eff] for eff in effects})
 
     def update_tokens(self, tokens: TokenSet) -> TokenSet:
-        """The set with the tokens of another in place of its own."""
+        """The set with its tokens replaced by those of another set."""
         return TokenSet({eff: tokens._tokens.get(eff, token)
                          for eff, token in self._tokens.items()})
 
@@ -463,7 +463,7 @@ class LoweringRuleContext:
     platforms: Sequence[str] | None = None
 
     def set_tokens_out(self, tokens_out: TokenSet) -> None:
-        """State the tokens after the use."""
+        """Set the tokens after the use."""
         self.tokens_out = tokens_out
 
     def is_forward_compat(self) -> bool:

@@ -64,8 +64,8 @@ def trace_to_jaxpr_nounits(fun, pvals: Sequence[PartialVal],
     """Run the part of a function that depends on known arguments, and record the rest.
 
     Returns the jaxpr of the unknown results, which takes residuals, then the unknown arguments; the
-    results, known or not; and the residuals. ``instantiate`` says which results to treat as unknown
-    in any case.
+    results, known or not; and the residuals. ``instantiate`` says which results to treat as
+    unknown always.
 
     >>> pe = tanx.interpreters.partial_eval
     >>> given = [pe.PartialVal.known(3.0), pe.PartialVal.unknown(tanx.typeof(1.0))]
@@ -102,7 +102,7 @@ class _Recorded(type):
 class JaxprTracer(Tracer, metaclass=_Recorded):
     """An unknown value of partial evaluation, for ``isinstance``.
 
-    The equations behind it are those of its trace: it has no recipe.
+    Its equations are recorded by its trace: it has no recipe.
     """
 
     __slots__ = ("pval", "recipe")
@@ -122,7 +122,7 @@ class JaxprTracer(Tracer, metaclass=_Recorded):
 
 def new_eqn_recipe(trace, in_tracers, out_tracers, primitive, params, effects, source_info,
                    ctx=None):
-    """Raises: equations of a trace are made by binding primitives on its tracers.
+    """Raises: a trace makes equations when primitives are bound on its tracers.
 
     >>> tanx.interpreters.partial_eval.new_eqn_recipe(None, [], [], lax.sin_p, {}, set(), None)
     Traceback (most recent call last):

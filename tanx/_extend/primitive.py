@@ -1,4 +1,4 @@
-"""Primitives of users: rules are given one by one, to an instance.
+"""Primitives of users: an instance gets its rules one by one.
 
 ::
 
@@ -50,7 +50,7 @@ class _AnyPrimitive(type):
 class Primitive(core.Primitive, metaclass=_AnyPrimitive):
     """A primitive with a name and no rules yet.
 
-    ``multiple_results`` may be set to True: the primitive then gives a list.
+    ``multiple_results`` may be set to True: the primitive then returns a list.
 
     >>> double_p = tanx.extend.core.Primitive("double")
     >>> _ = double_p.def_impl(lambda x: x * 2)
@@ -62,10 +62,10 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
     kind = Kind.CALL
     batch_axis: Any = None
     partial_eval: Any = None
-    lower = never("compiled code has what its lowering stages in its place")
+    lower = never("compiled code contains the equations of its lowering instead")
 
     def __init__(self, name: str):
-        self.name = name  # not in the table of ours: names of users need not be unique
+        self.name = name  # not in the table of our primitives: users' names need not be unique
         self.lowerings: dict[str | None, Callable] = {}
         self._implementation: Callable | None = None
         self._types: Callable | None = None
@@ -75,30 +75,30 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
     # -- rules as they are given -------------------------------------------------------------------
 
     def def_impl(self, impl: Callable) -> Callable:
-        """Give the function that computes results from values; it is what eager code runs."""
+        """Set the function that computes results from values; eager code runs it."""
         self._implementation = impl
         return impl
 
     def def_abstract_eval(self, abstract_eval: Callable) -> Callable:
-        """Give the function from the types of operands to that of the result."""
+        """Set the function from the types of operands to the type of the result."""
         self._types = lambda *types, **params: (abstract_eval(*types, **params), no_effects)
         self._silent = True
         return abstract_eval
 
     def def_effectful_abstract_eval(self, effectful_abstract_eval: Callable) -> Callable:
-        """Give the function from the types of operands to that of the result, and effects."""
+        """Set the function from the types of operands to the type of the result and the effects."""
         self._types, self._silent = effectful_abstract_eval, False
         return effectful_abstract_eval
 
     def_effectful_abstract_eval2 = def_effectful_abstract_eval
 
     def def_bind_with_trace(self, bind_with_trace: Callable) -> Callable:
-        """Give the function that applies the primitive in a trace."""
+        """Set the function that applies the primitive in a trace."""
         self.bind_with_trace = bind_with_trace  # type: ignore[method-assign]
         return bind_with_trace
 
     def to_lojax(self, *args, **params):
-        """Apply the primitive to the parts of values of high types: it has no such types."""
+        """Apply the primitive: it takes no values of high types, so there is nothing to convert."""
         return self.bind(*args, **params)
 
     # -- rules as they are used --------------------------------------------------------------------
@@ -113,7 +113,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         return [_as_type(t) for t in out] if self.multiple_results else _as_type(out)
 
     def effects(self, *types, **params) -> frozenset:
-        # A rule without effects is not called again: users notice when it is called.
+        # A rule without effects is not called again: its calls may be visible to users.
         return frozenset() if self._silent else frozenset(self._both(types, params)[1])
 
     def _both(self, types, params):
@@ -162,14 +162,14 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         key = (rule, tuple(types), tuple(sorted(params.items())))
         try:
             known = self._staged.get(key)
-        except TypeError:  # a parameter without a hash
+        except TypeError:  # a parameter is not hashable
             return self._stage(rule, types, params)
         if known is None:
             known = self._staged[key] = self._stage(rule, types, params)
         return known
 
     def _stage(self, rule: Callable, types: Sequence[ShapedArray], params) -> ClosedJaxpr:
-        """The operations of a lowering on operands of some types, as a jaxpr."""
+        """Trace a lowering on operands of some types."""
         out = self.infer(*types, **params)
         wanted = out if self.multiple_results else [out]
         context = LoweringRuleContext(
@@ -185,7 +185,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         given = [t.strip_weak_type() for t in closed.out_avals]
         if given != [t.strip_weak_type() for t in wanted]:
             raise TypeError(explain(
-                self.name, "its lowering gives other types than its abstract evaluation.",
+                self.name, "its lowering returns other types than its abstract evaluation.",
                 f"lowering:            {', '.join(map(str, given))}",
                 f"abstract evaluation: {', '.join(map(str, wanted))}"))
         return closed
@@ -199,5 +199,5 @@ def _as_type(x) -> AbstractValue:
 
 
 def _as_value(x):
-    """Convert NumPy's arrays to ours; the rest is up to the user."""
+    """Convert NumPy arrays to ours; other values are returned unchanged."""
     return Array(np.asarray(x)) if isinstance(x, np.ndarray | np.generic) else x

@@ -1,7 +1,7 @@
-"""The books of rules: mappings from primitives to their rules, our own primitives included.
+"""Tables of rules: mappings from primitives, including our own, to their rules.
 
-A rule is an attribute of a primitive, so a table is a view of one attribute: every transformation
-finds what is written to it, and it contains what our primitives have.
+A rule is an attribute of a primitive, so a table is a view of one attribute: a rule that is written
+to it is used by every transformation, and it contains the rules of our primitives.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class RuleBook(MutableMapping):
 
 
 def _called_rule(primitive: AnyPrimitive, rule) -> Callable:
-    """A ``jvp`` rule that can be called, where it is the derivative of an expression."""
+    """A function for a ``jvp`` rule, which may be the derivative of an expression."""
     if type(rule) is not Expansion:
         return getattr(rule, "given", rule)
 
@@ -75,7 +75,7 @@ def _called_rule(primitive: AnyPrimitive, rule) -> Callable:
 
 
 def in_tuples(rule: Callable) -> Callable:
-    """A user's rule of two lists, which get to it as tuples."""
+    """A rule that gets its two lists as tuples."""
     def of_lists(first, second, **params):
         return rule(tuple(first), tuple(second), **params)
 
@@ -84,7 +84,7 @@ def in_tuples(rule: Callable) -> Callable:
 
 
 def as_given(primitive: AnyPrimitive, rule: Callable) -> Callable:
-    """A rule as its author wrote it."""
+    """The rule with the signature that its author wrote."""
     return getattr(rule, "given", rule)
 
 
@@ -103,7 +103,7 @@ def _zero_like(primitive, primals, params) -> Any:
 
 
 def defjvp(primitive, *jvprules) -> None:
-    """Give a derivative for each operand: ``rule(tangent, *primals, **params)``, or None for zero.
+    """Set a derivative for each operand: ``rule(tangent, *primals, **params)``, or None for zero.
 
     >>> p = tanx.extend.core.Primitive("square")
     >>> _ = p.def_impl(lambda x: x * x), p.def_abstract_eval(lambda x: x)
@@ -139,7 +139,7 @@ def defjvp2(primitive, *jvprules) -> None:
 
 
 def deflinear(primitive, transpose_rule) -> None:
-    """State that a primitive is linear, with ``transpose_rule(ct, **params)`` for all operands.
+    """Declare that a primitive is linear, with ``transpose_rule(ct, **params)`` for all operands.
 
     >>> p = tanx.extend.core.Primitive("thrice")
     >>> _ = p.def_impl(lambda x: 3 * x), p.def_abstract_eval(lambda x: x)
@@ -151,7 +151,7 @@ def deflinear(primitive, transpose_rule) -> None:
 
 
 def deflinear2(primitive, transpose_rule) -> None:
-    """As :func:`deflinear`, for a rule that sees the operands: ``transpose_rule(ct, *args)``.
+    """As :func:`deflinear`, for a rule that takes the operands: ``transpose_rule(ct, *args)``.
 
     >>> p = tanx.extend.core.Primitive("half")
     >>> _ = p.def_impl(lambda x: x / 2), p.def_abstract_eval(lambda x: x)
@@ -177,7 +177,7 @@ def deflinear2(primitive, transpose_rule) -> None:
 
 
 def defbilinear(prim, lhs_rule, rhs_rule) -> None:
-    """State that a primitive is linear in each of two operands.
+    """Declare that a primitive is linear in each of two operands.
 
     ``lhs_rule(ct, x, y, **params)`` is the cotangent of the first, ``rhs_rule`` of the second.
 

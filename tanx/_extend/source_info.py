@@ -1,4 +1,4 @@
-"""Where equations come from, and the named scopes around them, as libraries ask for it."""
+"""Source lines of equations and the named scopes around them, with JAX's names for libraries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def register_exclusion(path: str) -> None:
 
 
 def current() -> SourceInfo:
-    """The line of the user that is running.
+    """The user's line that is running.
 
     >>> tanx.extend.source_info_util.current().line
     1
@@ -28,7 +28,7 @@ def current() -> SourceInfo:
 
 
 def new_source_info() -> SourceInfo:
-    """A place that is not known.
+    """An unknown source line.
 
     >>> tanx.extend.source_info_util.new_source_info().file
     '<unknown>'
@@ -37,7 +37,7 @@ def new_source_info() -> SourceInfo:
 
 
 def summarize(source_info: SourceInfo, num_frames: int = 1) -> str:
-    """The place as text.
+    """The source line as text.
 
     >>> tanx.extend.source_info_util.summarize(tanx.extend.source_info_util.new_source_info())
     '<unknown>:0 (<unknown>)'
@@ -56,7 +56,7 @@ def current_name_stack() -> NameStack:
 
 
 def new_name_stack(name: str = "") -> NameStack:
-    """A stack of one scope, or of none.
+    """A stack with one scope, or an empty one.
 
     >>> tanx.extend.source_info_util.new_name_stack("layer").extend("dense")
     NameStack(stack=('layer', 'dense'))
@@ -75,7 +75,7 @@ def reset_name_stack() -> unscoped:
 
 
 class _Within:
-    """A block with other named scopes; ``prev`` are those around it."""
+    """A block with other named scopes; ``prev`` has the scopes around it."""
 
     __slots__ = ("prev",)
 
@@ -94,7 +94,7 @@ class _Within:
 
 
 class set_name_stack(_Within):
-    """Let the named scopes be those of a stack, for a block.
+    """Replace the named scopes by those of a stack, for a block.
 
     >>> info = tanx.extend.source_info_util
     >>> with info.set_name_stack(info.new_name_stack("layer")):
@@ -112,7 +112,7 @@ class set_name_stack(_Within):
 
 
 class extend_name_stack(_Within):
-    """One more named scope, for a block; returns all that are open.
+    """Add a named scope, for a block; returns all open scopes.
 
     >>> with tanx.extend.source_info_util.extend_name_stack("layer") as stack:
     ...     str(stack)
@@ -129,7 +129,7 @@ class extend_name_stack(_Within):
 
 
 class transform_name_stack(_Within):
-    """Let the named scopes be inside of a transformation, for a block.
+    """Mark the named scopes as inside a transformation, for a block.
 
     >>> with tanx.named_scope("layer"):
     ...     with tanx.extend.source_info_util.transform_name_stack("jvp") as stack:
@@ -147,9 +147,9 @@ class transform_name_stack(_Within):
 
 
 class user_context(attributed_to):
-    """Attribute equations to a place, for a block; to the line that runs, where it is None.
+    """Attribute equations to a source line, for a block; if it is None, to the running line.
 
-    ``name_stack`` are the named scopes of the block, where others than those around it.
+    ``name_stack`` has the named scopes of the block, if they differ from those around it.
     """
 
     __slots__ = ("name_stack", "_scopes")
@@ -160,12 +160,12 @@ class user_context(attributed_to):
 
     @property
     def traceback(self) -> SourceInfo | None:
-        """The place."""
+        """The source line."""
         return self.source
 
     @property
     def prev(self) -> SourceInfo | None:
-        """The place that equations around the block are attributed to."""
+        """The source line that equations around the block are attributed to."""
         return self.outer
 
     def __enter__(self) -> None:

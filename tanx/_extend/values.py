@@ -1,4 +1,4 @@
-"""Values of libraries' own classes: how they count as arrays."""
+"""How tanx treats values of libraries' classes as arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytype_aval_mappings = type_rules
 canonicalize_dtype_handlers = value_rules
 
 array_types = {np.ndarray, *(np.dtype(name).type for name in dtypes.NAMES)}
-"""Classes of NumPy's whose instances are arrays."""
+"""NumPy's classes whose instances are arrays."""
 
 
 class Token:
@@ -56,7 +56,7 @@ def apply_primitive(prim, *args, **params):
 
 @contextmanager
 def eval_context():
-    """A block in which operations run immediately, whatever is being traced around it.
+    """A block in which operations run immediately, even inside a traced function.
 
     >>> with tanx.core.eval_context():
     ...     jnp.ones(2) + 1

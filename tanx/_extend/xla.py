@@ -1,4 +1,4 @@
-"""Names of JAX for code that reaches into XLA and MLIR. tanx has neither, and says so on use."""
+"""Names of JAX for code that uses XLA and MLIR. tanx has neither: using them raises an error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ifrt_programs = _Absent("tanx.extend.ifrt_programs.ifrt_programs",
 
 
 class JaxIrContext:
-    """The context of modules of MLIR; tanx has no such modules.
+    """The context of MLIR modules; tanx has none.
 
     >>> tanx.extend.lowering.JaxIrContext()
     Traceback (most recent call last):
@@ -76,7 +76,7 @@ def register_hlo_module_transformation(
         callback: Callable[[bytes], bytes | None], *, name: str,
         stage: PipelineStage = PipelineStage.PRE_SCHEDULER,
         platforms: str | Sequence[str] | None = None) -> None:
-    """Refused: programs are not compiled by XLA.
+    """Raises: programs are not compiled by XLA.
 
     >>> tanx.extend.xla.register_hlo_module_transformation(lambda module: None, name="mine")
     Traceback (most recent call last):
@@ -91,7 +91,7 @@ def register_hlo_module_transformation(
 def clear_hlo_module_transformation(
         name: str, stage: PipelineStage = PipelineStage.PRE_SCHEDULER,
         platforms: str | Sequence[str] | None = None) -> bool:
-    """Forget a transformation; False, as none can be registered.
+    """Remove a transformation; always False, because none can be registered.
 
     >>> tanx.extend.xla.clear_hlo_module_transformation("mine")
     False

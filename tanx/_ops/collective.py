@@ -56,7 +56,7 @@ class Collective(Primitive):
     def effects(self, *types, **params):
         return frozenset(map(NamedAxisEffect, self.named_axes(params)))
 
-    batch = never("collectives are batched by batch_axis, which knows the mapped axis")
+    batch = never("collectives are batched by batch_axis, which gets the mapped axis")
     lower = never("only a map gives a named axis a meaning; it rewrites the operation")
 
     def unbound(self, params):

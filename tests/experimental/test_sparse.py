@@ -354,13 +354,13 @@ def test_greatest_eigenvalues():
     (lambda: CSR.fromdense(X) + CSR.fromdense(X), NotImplementedError, "not support this"),
     (lambda: CSR.fromdense(X) @ jnp.ones(4), ValueError, "inner dimensions"),
     (lambda: BCSR.fromdense(X[0]), ValueError, "two sparse dimensions"),
-    (lambda: BCSR.fromdense(X).T, NotImplementedError, "by rows"),
+    (lambda: BCSR.fromdense(X).T, NotImplementedError, "by columns"),
     (lambda: BCOO.fromdense(X, n_batch=1).T, NotImplementedError, "groups"),
     (lambda: tanx.jit(lambda m: m.sum_duplicates())(BCOO.fromdense(X)), ValueError, "nse"),
-    (lambda: sparse.random_bcoo(tanx.random.key(0), (2, 2), nse=9), ValueError, "places"),
+    (lambda: sparse.random_bcoo(tanx.random.key(0), (2, 2), nse=9), ValueError, "nse must"),
     (lambda: sparse.eye(2, sparse_format="foo"), ValueError, "no such format"),
     (lambda: sparse.bcoo_extract(BCOO.fromdense(X), X[0]), ValueError, "same shape"),
-    (lambda: sparse.linalg.lobpcg_standard(jnp.eye(4), jnp.ones((4, 2))), ValueError, "few col"),
+    (lambda: sparse.linalg.lobpcg_standard(jnp.eye(4), jnp.ones((4, 2))), ValueError, "columns"),
     (lambda: hash(BCOO.fromdense(X)), TypeError, "unhashable"),
 ])
 def test_mistakes(call, error, words):

@@ -300,9 +300,9 @@ def test_mistakes_of_calls(args, text):
 def test_mistakes_of_elements():
     with pytest.raises(TypeError, match="do not match"):
         made("polar")(np.ones(2, F32), np.ones(3, F32))
-    with pytest.raises(TypeError, match="64 bits"):
+    with pytest.raises(TypeError, match="64-bit"):
         c_function("void f(long n, const double *x, double *y) {}")(1.0)
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="must be passed together"):
         made("cube", ["n"])
     with pytest.raises(TypeError, match="jvp must be a function"):
         made("cube", jvp=3)

@@ -253,7 +253,7 @@ def test_a_lowering_of_another_type():
     p = Primitive("wrong")
     p.def_abstract_eval(lambda x: x)
     mlir.register_lowering(p, mlir.lower_fun(lambda x: x > 0, multiple_results=False))
-    with pytest.raises(TypeError, match="its lowering gives other types"):
+    with pytest.raises(TypeError, match="its lowering returns other types"):
         tanx.jit(p.bind)(1.0)
 
 

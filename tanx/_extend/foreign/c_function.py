@@ -122,7 +122,7 @@ class Operation:
         aval, dtype = typeof(x), np.dtype(wanted)
         if dtypes.canonicalize_dtype(dtype) != dtype:
             raise TypeError(explain(
-                PUBLIC, "the function takes numbers of 64 bits, which are not enabled.",
+                PUBLIC, "the function takes 64-bit numbers, which are not enabled.",
                 f"function: {self.__name__}", f"takes:    {wanted}",
                 hint="tanx.enable_x64(True), or a function of "
                      f"{dtypes.canonicalize_dtype(dtype).name}."))
@@ -280,7 +280,7 @@ def c_function(function: Any, in_types: Sequence[Any] | None = None,
     outs = None if out_types is None else (
         list(out_types) if isinstance(out_types, list | tuple) else [out_types])
     if (in_types is None) != (outs is None):
-        raise ValueError(explain(PUBLIC, "in_types and out_types go together.",
+        raise ValueError(explain(PUBLIC, "in_types and out_types must be passed together.",
                                  f"in_types:  {in_types}", f"out_types: {out_types}"))
     if isinstance(function, str):
         made, address = _from_source(function, in_types, outs, name, flags)

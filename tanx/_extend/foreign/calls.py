@@ -43,7 +43,7 @@ abstract_token = AbstractToken()
 
 
 class FfiEffect(IOEffect):
-    """The equation calls a foreign function that does more than filling its results."""
+    """The effect of calling a foreign function that does more than compute its results."""
 
 
 # -- primitives ------------------------------------------------------------------------------------
@@ -87,8 +87,8 @@ class Foreign(Primitive):
 class FfiCall(Foreign):
     """Calls a registered function on operands in the order of their layouts.
 
-    Layouts are from minor to major, as in XLA; operands and results are transposed already, so that
-    they are in row-major order.
+    Layouts are from minor to major, as in XLA; operands and results are already transposed to
+    row-major order.
     """
 
     name = "ffi_call"

@@ -38,7 +38,7 @@ def pycapsule(funcptr: Any):
         raise ValueError(explain("tanx.ffi.pycapsule", "the function has no address.",
                                  f"function: {funcptr!r}"))
     capsule = _new(address, None, None)
-    # A C function that ctypes made from a Python function lives as long as its object.
+    # ctypes frees a C function made from a Python function together with its object.
     _functions[address] = funcptr
     return capsule
 

@@ -13,11 +13,11 @@ __all__ = ["JAXSparse", "over_batch"]
 
 
 class JAXSparse:
-    """A sparse array: base of all formats. Operators work as they do on dense arrays."""
+    """The base class of sparse arrays. Operators work as they do on dense arrays."""
 
     data: Any
     shape: Any
-    nse: Any = None  # how many elements each batch stores
+    nse: Any = None  # the number of elements stored in each batch
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000
 
@@ -68,7 +68,7 @@ class JAXSparse:
         raise NotImplementedError(f"{cls.__name__}.tree_unflatten")
 
     def replaced(self, data) -> Self:
-        """The same places with other entries."""
+        """An array with the same indices and other entries."""
         children, aux = self.tree_flatten()
         return type(self).tree_unflatten(aux, (data, *children[1:]))
 
@@ -79,12 +79,12 @@ class JAXSparse:
         raise NotImplementedError(f"{type(self).__name__}.todense")
 
     def sum(self, *args, **kwargs):
-        """The sum of elements, of all or along axes."""
+        """The sum of all elements, or along axes."""
         return self._apply(lambda x: jnp.sum(x, *args, **kwargs), self)
 
     @staticmethod
     def _apply(fun, *args):
-        """A function of dense arrays on sparse ones."""
+        """Apply a function of dense arrays to sparse ones."""
         from .transform import sparsify
         return sparsify(fun)(*args)
 
@@ -145,7 +145,7 @@ class JAXSparse:
 
 
 def over_batch(fun, n_batch: int, *arrays):
-    """A function of arrays without batch dimensions, for each element of the batch."""
+    """Apply a function of arrays without batch dimensions to each element of a batch."""
     if n_batch:
         lead = jnp.broadcast_shapes(*(x.shape[:n_batch] for x in arrays))
         arrays = tuple(jnp.broadcast_to(x, lead + x.shape[n_batch:]) for x in arrays)

@@ -2,8 +2,8 @@
 
 An array of this format has batch dimensions, then sparse ones, then dense ones. ``indices`` has
 the shape ``batch + (nse, n_sparse)``, ``data`` has ``batch + (nse,) + dense``: each entry is a
-block of the dense dimensions at a place in the sparse ones. Entries at one place are added. Entries
-whose place is out of range are padding and ignored.
+block of the dense dimensions at an index in the sparse ones. Entries at equal indices are added.
+Entries whose index is out of range are padding and ignored.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["BCOO", "bcoo_extract", "bcoo_fromdense", "bcoo_sort_indices", "bcoo_
 
 @register_pytree_node_class
 class BCOO(JAXSparse):
-    """A sparse array as entries with their places, in batches.
+    """A sparse array as entries with their indices, in batches.
 
     Args:
       args: The pair ``(data, indices)``.
       shape: The shape of the array.
-      indices_sorted: Whether the places of each batch are in order.
-      unique_indices: Whether no place comes twice.
+      indices_sorted: Whether the indices of each batch are in order.
+      unique_indices: Whether the indices of each batch are distinct.
 
     >>> from tanx.experimental.sparse import BCOO
     >>> x = BCOO.fromdense(jnp.array([[0.0, 1.0], [2.0, 0.0]]))
@@ -67,7 +67,7 @@ class BCOO(JAXSparse):
             raise AssertionError(explain(
                 "tanx.experimental.sparse.BCOO", "indices must be integers.",
                 f"indices: {indices.aval}"))
-        if n_batch and self.shape != shape:  # all of them are broadcast
+        if n_batch and self.shape != shape:  # the stored arrays have size 1 along a batch dimension
             self.indices = jnp.broadcast_to(indices, shape[:n_batch] + indices.shape[n_batch:])
 
     @property
@@ -91,13 +91,13 @@ class BCOO(JAXSparse):
 
     @classmethod
     def fromdense(cls, mat, *, nse=None, index_dtype=np.int32, n_dense=0, n_batch=0):
-        """The elements of a dense array that are not zero; see :func:`bcoo_fromdense`."""
+        """The nonzero elements of a dense array; see :func:`bcoo_fromdense`."""
         return bcoo_fromdense(mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense,
                               n_batch=n_batch)
 
     @classmethod
     def from_scipy_sparse(cls, mat, *, index_dtype=None, n_dense=0, n_batch=0):
-        """A matrix of ``scipy.sparse``."""
+        """Convert a matrix of ``scipy.sparse``."""
         if n_dense or n_batch:
             raise NotImplementedError(explain(
                 "tanx.experimental.sparse.BCOO.from_scipy_sparse",
@@ -120,11 +120,11 @@ class BCOO(JAXSparse):
         return bcoo_todense(self)
 
     def sort_indices(self):
-        """The same array with places in order."""
+        """The same array with indices in order."""
         return bcoo_sort_indices(self)
 
     def sum_duplicates(self, nse=None, remove_zeros=True):
-        """The same array with one entry per place."""
+        """The same array with one entry per index."""
         return _sum_duplicates(self, nse, remove_zeros)
 
     def update_layout(self, *, n_batch=None, n_dense=None, on_inefficient="error"):
@@ -169,7 +169,7 @@ def _cut(shape: tuple[int, ...], n_batch: int, n_dense: int):
 
 
 def columns(indices) -> tuple:
-    """The places of entries as one array per dimension, for indexing."""
+    """The indices of entries as one array per dimension, for indexing."""
     return tuple(indices[:, i] for i in range(indices.shape[1]))
 
 
@@ -203,7 +203,7 @@ def bcoo_todense(mat: BCOO):
 
 
 def extracted(indices, arr, n_batch: int):
-    """The elements of a dense array at places; 0 out of range."""
+    """The elements of a dense array at ``indices``; 0 where they are out of range."""
     def of_one(indices, arr):
         rest = arr.shape[indices.shape[1]:]
         if not indices.shape[1]:
@@ -215,9 +215,9 @@ def extracted(indices, arr, n_batch: int):
 
 
 def bcoo_extract(sparr: BCOO, arr, *, assume_unique=None) -> BCOO:
-    """A sparse array with the places of ``sparr`` and the elements of the dense ``arr``.
+    """A sparse array with the indices of ``sparr`` and the elements of the dense ``arr``.
 
-    If a place occurs twice, the first entry gets the element and others are 0; ``assume_unique``
+    If an index occurs twice, the first entry gets the element and others are 0; ``assume_unique``
     skips this check.
 
     >>> from tanx.experimental.sparse import BCOO, bcoo_extract
@@ -238,33 +238,33 @@ def bcoo_extract(sparr: BCOO, arr, *, assume_unique=None) -> BCOO:
 
 
 def _order(indices):
-    """The order in which places ascend."""
+    """The permutation that sorts indices."""
     return (jnp.lexsort(columns(indices)[::-1]) if indices.shape[1]
             else jnp.arange(indices.shape[0]))
 
 
 def _is_new(indices):
-    """Which of some sorted places differ from the one before."""
+    """Which of some sorted indices differ from the one before."""
     changed = jnp.any(indices[1:] != indices[:-1], axis=1)
     return jnp.concatenate([jnp.ones(min(1, indices.shape[0]), bool), changed])
 
 
 def _is_first(indices):
-    """Which entries are the first at their place."""
+    """Which entries are the first at their index."""
     order = _order(indices)
     return jnp.zeros(indices.shape[0], bool).at[order].set(_is_new(indices[order]))
 
 
 def bcoo_fromdense(mat, *, nse=None, n_batch=0, n_dense=0, index_dtype=np.int32) -> BCOO:
-    """The elements of a dense array that are not zero, and where they are.
+    """The nonzero elements of a dense array, and their indices.
 
     Args:
       mat: A dense array.
-      nse: How many entries to store, in each batch; as many as needed by default, which cannot be
+      nse: The number of entries to store in each batch; by default as many as needed, which is not
         known under ``jit``.
-      n_batch: How many leading dimensions are batch dimensions.
-      n_dense: How many trailing dimensions are stored whole.
-      index_dtype: The dtype of places.
+      n_batch: The number of leading dimensions that are batch dimensions.
+      n_dense: The number of trailing dimensions that are stored in full.
+      index_dtype: The dtype of indices.
 
     >>> tanx.experimental.sparse.bcoo_fromdense(jnp.eye(2), nse=3).indices.tolist()
     [[0, 0], [1, 1], [2, 2]]
@@ -284,7 +284,7 @@ def bcoo_fromdense(mat, *, nse=None, n_batch=0, n_dense=0, index_dtype=np.int32)
         return jnp.stack(found, axis=-1).astype(index_dtype)
     indices = over_batch(places, n_batch, filled)
     data = extracted(indices, mat, n_batch)
-    if not sparse and nse > 1:  # all entries have the only place
+    if not sparse and nse > 1:  # there is one index for all entries
         data = jnp.where(jnp.reshape(jnp.arange(nse) == 0, (nse, *(1,) * n_dense)), data, 0)
     return BCOO((data, indices), shape=mat.shape, indices_sorted=True,
                 unique_indices=bool(sparse) or nse <= 1)
@@ -294,7 +294,7 @@ def bcoo_fromdense(mat, *, nse=None, n_batch=0, n_dense=0, index_dtype=np.int32)
 
 
 def bcoo_sort_indices(mat: BCOO) -> BCOO:
-    """The same array with its places in order.
+    """The same array with its indices in order.
 
     >>> from tanx.experimental.sparse import BCOO, bcoo_sort_indices
     >>> x = BCOO((jnp.array([1.0, 2.0]), jnp.array([[2], [0]])), shape=(3,))
@@ -310,10 +310,10 @@ def bcoo_sort_indices(mat: BCOO) -> BCOO:
 
 
 def bcoo_sum_duplicates(mat: BCOO, nse=None) -> BCOO:
-    """The same array with one entry per place, in order; padding comes last.
+    """The same array with one entry per index, in order; padding comes last.
 
-    ``nse`` is how many entries to store; as many as needed by default, which cannot be known under
-    ``jit``.
+    ``nse`` is the number of entries to store; by default as many as needed, which is not known
+    under ``jit``.
 
     >>> from tanx.experimental.sparse import BCOO, bcoo_sum_duplicates
     >>> x = BCOO((jnp.array([1.0, 2.0]), jnp.array([[1], [1]])), shape=(3,))
@@ -328,7 +328,7 @@ def _sum_duplicates(mat: BCOO, nse, remove_zeros: bool) -> BCOO:
     limit = jnp.array(sizes, mat.indices.dtype)
 
     def numbered(data, indices):
-        """Sorted entries, and the number of each one's place among the distinct ones."""
+        """Sorted entries, and for each the number of its index among the distinct ones."""
         counts = in_range(indices, sizes)
         if remove_zeros:
             counts &= jnp.any(data != 0, tuple(range(1, data.ndim)))
@@ -347,8 +347,8 @@ def _sum_duplicates(mat: BCOO, nse, remove_zeros: bool) -> BCOO:
         except TypeError:
             raise ValueError(explain(
                 "tanx.experimental.sparse.bcoo_sum_duplicates",
-                "the number of places is not known while tracing.",
-                hint="give the number of entries to store as nse.")) from None
+                "the number of distinct indices is not known while tracing.",
+                hint="pass the number of entries to store as nse.")) from None
 
     def summed(data, indices, numbers):
         places = jnp.broadcast_to(limit, (nse, len(sizes))).at[numbers].set(indices, mode="drop")

@@ -1,4 +1,4 @@
-"""BCOO arrays rearranged: transposed, reshaped, sliced, joined, reduced."""
+"""Transpose, reshape, slice, concatenate and reduce BCOO arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _parts(mat: BCOO) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]
 
 
 def _whole(mat: BCOO):
-    """Data and indices with all batch dimensions, without broadcasting."""
+    """Data and indices, broadcast to all batch dimensions."""
     batch, _, _ = _parts(mat)
     n = mat.n_batch
     return (jnp.broadcast_to(mat.data, batch + mat.data.shape[n:]),
@@ -82,7 +82,7 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     indices = indices[..., np.array([k for k in range(mat.n_sparse) if k + b not in axes], int)]
     gone = [a for a in axes if a < b]
     left = [a for a in range(b) if a not in gone]
-    if gone:  # these become more entries
+    if gone:  # the elements along summed batch dimensions become entries
         nse = prod(mat.shape[a] for a in gone) * mat.nse
         lead = tuple(mat.shape[a] for a in left)
         data = data.transpose(*left, *gone, *range(b, data.ndim))
@@ -221,7 +221,7 @@ def bcoo_broadcast_in_dim(mat: BCOO, *, shape: Sequence[int], broadcast_dimensio
     for p in range(start, stop):
         column = indices[..., inner.index(p)] if p in inner else None
         repeated = column is None or mat.shape[b + inner.index(p)] != shape[p]
-        if repeated:  # an entry is repeated for each place of the dimension
+        if repeated:  # an entry is repeated for each index along the dimension
             size = shape[p]
             data = jnp.repeat(data, size, axis=start)
             indices = jnp.repeat(indices, size, axis=start)
@@ -241,8 +241,8 @@ def bcoo_update_layout(mat: BCOO, *, n_batch=None, n_dense=None, on_inefficient=
 
     Args:
       mat: A sparse array.
-      n_batch: How many leading dimensions are batch dimensions; as many as now by default.
-      n_dense: How many trailing dimensions are stored whole; as many as now by default.
+      n_batch: The number of leading dimensions that are batch dimensions; by default unchanged.
+      n_dense: The number of trailing dimensions that are stored in full; by default unchanged.
       on_inefficient: ``"error"``, ``"warn"`` or None: what to do if zeros will be stored.
 
     >>> from tanx.experimental.sparse import BCOO, bcoo_update_layout
@@ -252,7 +252,8 @@ def bcoo_update_layout(mat: BCOO, *, n_batch=None, n_dense=None, on_inefficient=
     n_batch = mat.n_batch if n_batch is None else int(n_batch)
     n_dense = mat.n_dense if n_dense is None else int(n_dense)
     if n_batch < 0 or n_dense < 0 or n_batch + n_dense > mat.ndim:
-        raise ValueError(explain(_name("bcoo_update_layout"), "dimensions must exist.",
+        raise ValueError(explain(_name("bcoo_update_layout"),
+                                 "n_batch and n_dense must not exceed the number of dimensions.",
                                  f"array: {mat}", f"n_batch: {n_batch}", f"n_dense: {n_dense}"))
     for what, old, new in (("n_batch", mat.n_batch, n_batch), ("n_dense", mat.n_dense, n_dense)):
         if new > old and on_inefficient is not None:
@@ -331,7 +332,7 @@ def bcoo_slice(mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequen
 
 
 def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence, slice_sizes: Sequence[int]) -> BCOO:
-    """A part of the array of fixed size, from a place that may be traced.
+    """A part of the array of fixed size, from start indices that may be traced.
 
     >>> from tanx.experimental.sparse import BCOO, bcoo_dynamic_slice
     >>> bcoo_dynamic_slice(BCOO.fromdense(jnp.array([1.0, 0.0, 3.0])), (5,), (2,)).todense()
@@ -376,7 +377,7 @@ def bcoo_gather(operand: BCOO, start_indices, dimension_numbers, slice_sizes, *,
                 fill_value=None) -> BCOO:
     """Slices of a sparse array, as by :func:`tanx.lax.gather`.
 
-    Slices that would reach outside of the array are moved inside, whatever the ``mode``. Several
+    Slices that would be partly out of bounds are moved inside, in every ``mode``. Several
     slices are batches of the result; their dimensions come first.
 
     >>> from tanx.experimental.sparse import BCOO
@@ -414,7 +415,7 @@ def bcoo_gather(operand: BCOO, start_indices, dimension_numbers, slice_sizes, *,
 
 
 def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
-    """Sparse arrays joined along a dimension.
+    """Concatenate sparse arrays along a dimension.
 
     >>> from tanx.experimental.sparse import BCOO, bcoo_concatenate
     >>> x = BCOO.fromdense(jnp.eye(2))

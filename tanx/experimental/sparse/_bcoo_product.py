@@ -23,7 +23,7 @@ def _name(function: str) -> str:
 
 def bcoo_dot_general(lhs, rhs, *, dimension_numbers, precision=None, preferred_element_type=None,
                      out_sharding=None):
-    """A contraction as :func:`tanx.lax.dot_general`, with one or two sparse operands.
+    """A contraction, as by :func:`tanx.lax.dot_general`, with one or two sparse operands.
 
     The result is dense, unless both are sparse.
 
@@ -39,7 +39,7 @@ def bcoo_dot_general(lhs, rhs, *, dimension_numbers, precision=None, preferred_e
     for x, y in ((lc, rc), (lb, rb)):
         if len(x) != len(y) or any(lhs.shape[i] != rhs.shape[j] for i, j in zip(x, y)):
             raise TypeError(explain(
-                _name("bcoo_dot_general"), "paired dimensions must have one size.",
+                _name("bcoo_dot_general"), "paired dimensions must have equal sizes.",
                 f"lhs: {lhs.shape}", f"rhs: {rhs.shape}", f"dimensions: {dimension_numbers}"))
     if isinstance(lhs, BCOO) and isinstance(rhs, BCOO):
         out = _sparse_product(lhs, rhs, lc, rc, lb, rb)
@@ -117,7 +117,7 @@ class _Inner:
 
 
 def _sparse_product(lhs: BCOO, rhs: BCOO, lc, rc, lb, rb) -> BCOO:
-    """The product of two sparse arrays: each entry of one times each of the other."""
+    """The product of two sparse arrays: each entry of one is compared with each of the other."""
     n = len(lb)
     if lhs.n_dense or rhs.n_dense or lb != tuple(range(n)) or rb != tuple(range(n)):
         raise NotImplementedError(explain(
@@ -145,7 +145,7 @@ def _sparse_product(lhs: BCOO, rhs: BCOO, lc, rc, lb, rb) -> BCOO:
 
 
 def bcoo_dot_general_sampled(A, B, indices, *, dimension_numbers):
-    """Elements of a product of dense arrays, at places of its last dimensions.
+    """Elements of a product of dense arrays, at indices of its last dimensions.
 
     >>> from tanx.experimental.sparse import bcoo_dot_general_sampled
     >>> bcoo_dot_general_sampled(jnp.ones((2, 3)), jnp.ones((3, 2)), jnp.array([[0, 1]]),
@@ -185,7 +185,7 @@ def bcoo_multiply_dense(sp_mat: BCOO, v) -> BCOO:
     v = v.reshape((1,) * (len(shape) - v.ndim) + v.shape)
 
     def factors(indices, v):
-        """Elements at places, or the only one along a dimension of size 1."""
+        """The elements at indices; along a dimension of size 1 its only element."""
         at = tuple(jnp.where(c < n, 0, m) if m == 1 else c for c, m, n in zip(
             columns(indices), v.shape, shape[b:s]))
         return v.at[at].get(mode="fill", fill_value=0) if at else v[None]
@@ -211,7 +211,7 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
         lhs, rhs = (bcoo_update_layout(x, n_batch=n_batch, n_dense=n_dense) for x in (lhs, rhs))
     b = lhs.n_batch
     inner = prod(shape[b:b + lhs.n_sparse])
-    if inner <= lhs.nse * rhs.nse:  # a table of all places is the smaller one
+    if inner <= lhs.nse * rhs.nse:  # a dense array is smaller than a table of pairs
         found = bcoo_extract(lhs, rhs.todense(), assume_unique=True).data
         return lhs.replaced(lhs.data * found)
 

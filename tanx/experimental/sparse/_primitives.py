@@ -1,7 +1,7 @@
 """Operations on sparse arrays as primitives on the arrays that they store.
 
 Each is equivalent to the function of that name, on the stored arrays, for programs that bind
-primitives. Derivatives and batches are those of the function.
+primitives. The rules for derivatives and batches transform the function.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 
 class SparseInfo(NamedTuple):
-    """The facts about a sparse array besides its stored arrays."""
+    """The shape and flags of a sparse array, without its stored arrays."""
 
     shape: tuple[int, ...]
     indices_sorted: bool = False
@@ -50,7 +50,7 @@ class SparseInfo(NamedTuple):
 
 
 class COOInfo(NamedTuple):
-    """The facts about a matrix of entries besides its stored arrays."""
+    """The shape and flags of a COO matrix, without its stored arrays."""
 
     shape: tuple[int, ...]
     rows_sorted: bool = False
@@ -58,7 +58,7 @@ class COOInfo(NamedTuple):
 
 
 def _primitive(name: str, function: Callable, multiple_results: bool = False) -> Primitive:
-    """The primitive for a function of arrays."""
+    """Make a primitive from a function of arrays."""
     p = Primitive(name)
     p.multiple_results = multiple_results
 

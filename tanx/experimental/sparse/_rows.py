@@ -1,4 +1,4 @@
-"""Compressed rows: the entries of each row are contiguous, from ``indptr[i]`` on."""
+"""Compressed rows: the entries of row ``i`` are contiguous and begin at ``indptr[i]``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def row_numbers(indptr, nse: int):
 
 
 def pointers(rows, count: int):
-    """Where the range of each row begins, of rows in order; padding comes after the last."""
+    """The start of each row's entries, from sorted row numbers; padding comes after the last."""
     ends = jnp.zeros(count + 1, rows.dtype).at[rows + 1].add(1, mode="drop")
     return jnp.cumsum(ends).astype(rows.dtype)
 
@@ -27,7 +27,7 @@ def pointers(rows, count: int):
 def rows_product(data, rows, columns, rhs, size: int, ordered: bool = False, wrap: bool = True):
     """Sums of entries times rows of ``rhs``, which is a vector or a matrix.
 
-    Negative places count from the end if they ``wrap``, and are ignored otherwise.
+    With ``wrap``, negative indices count from the end; otherwise they are ignored.
     """
     dtype = jnp.promote_types(data.dtype, rhs.dtype)
     found = rhs.astype(dtype).at[columns].get(mode="fill", fill_value=0,
@@ -41,12 +41,12 @@ def rows_product(data, rows, columns, rhs, size: int, ordered: bool = False, wra
 
 @custom_jvp
 def _by_rows(data, indices, indptr, rhs):
-    """Each row separately: a loop over its entries."""
+    """The product, by a loop over the entries of each row."""
     return (csr_matvec_p if rhs.ndim == 1 else csr_matmat_p).bind(data, indices, indptr, rhs)
 
 
 def _slope(primals, tangents):
-    """The derivative, by gather and scatter, which can be transposed."""
+    """The derivative, by gather and scatter, because these can be transposed."""
     (data, indices, indptr, rhs), (moved, _, _, other) = primals, tangents
     rows, size = row_numbers(indptr, data.shape[0]), indptr.shape[0] - 1
     terms = [rows_product(d, rows, indices, r, size, ordered=True, wrap=False)
@@ -59,7 +59,7 @@ _by_rows.defjvp(_slope, symbolic_zeros=True)
 
 
 def compressed_product(data, indices, indptr, rhs):
-    """A matrix by compressed rows times a dense vector or matrix."""
+    """A CSR matrix times a dense vector or matrix."""
     dtype = jnp.promote_types(data.dtype, rhs.dtype)
     if jnp.issubdtype(dtype, np.bool_) or not data.size or not rhs.size:
         return rows_product(data, row_numbers(indptr, data.shape[0]), indices, rhs,

@@ -21,12 +21,12 @@ def _is_sparse(x) -> bool:
 
 
 def _stored(tree):
-    """Sparse arrays in a pytree as their stored entries."""
+    """Replace the sparse arrays in a pytree by their stored entries."""
     return tree_map(lambda x: x.data if _is_sparse(x) else x, tree, is_leaf=_is_sparse)
 
 
 def _restored(tree, stored):
-    """Sparse arrays with other entries."""
+    """The sparse arrays of ``tree`` with the entries in ``stored``."""
     like, structure = tree_flatten(tree, is_leaf=_is_sparse)
     return tree_unflatten(structure, [
         x.replaced(data) if _is_sparse(x) else data
@@ -47,7 +47,7 @@ def _of_stored(fun: Callable, argnums, args, kwargs):
 
 
 def value_and_grad(fun: Callable, argnums=0, has_aux=False, **kwargs) -> Callable:
-    """As :func:`tanx.value_and_grad`; the gradient of a sparse argument is sparse in the same way.
+    """As :func:`tanx.value_and_grad`; the gradient of a sparse argument has the same indices.
 
     >>> from tanx.experimental import sparse
     >>> value, slope = sparse.value_and_grad(lambda x: (x @ jnp.ones(2)).sum())(sparse.eye(2))
@@ -66,7 +66,7 @@ def value_and_grad(fun: Callable, argnums=0, has_aux=False, **kwargs) -> Callabl
 
 
 def grad(fun: Callable, argnums=0, has_aux=False, **kwargs) -> Callable:
-    """As :func:`tanx.grad`; the gradient of a sparse argument is sparse in the same way.
+    """As :func:`tanx.grad`; the gradient of a sparse argument has the same indices.
 
     >>> from tanx.experimental import sparse
     >>> sparse.grad(lambda x: (x @ jnp.array([1.0, 2.0])).sum())(sparse.eye(2)).data
@@ -98,7 +98,7 @@ def _jacobian(transform: Callable, fun: Callable, argnums, has_aux, kwargs) -> C
         is_tuple = isinstance(slopes, tuple) and len(slopes) == len(numbers)
         if not is_tuple:
             raise NotImplementedError(
-                "Jacobians of functions of sparse arrays must have one array as result.")
+                "a function of sparse arrays must return one array to have a Jacobian.")
         each = tuple(columns(n, tree) for n, tree in zip(numbers, slopes))
         answer = each[0] if isinstance(argnums, int) else each
         return (answer, aux) if has_aux else answer
@@ -106,7 +106,7 @@ def _jacobian(transform: Callable, fun: Callable, argnums, has_aux, kwargs) -> C
 
 
 def _of_results(x, data) -> BCOO:
-    """The derivatives of all results by the entries of ``x``, with results as batch dimensions."""
+    """The derivatives of all results with respect to the entries of ``x``; results are batches."""
     mat = x if isinstance(x, BCOO) else x.to_bcoo()
     lead = data.shape[:data.ndim - mat.data.ndim]
     indices = mat.indices.reshape((1,) * len(lead) + mat.indices.shape)
@@ -115,7 +115,7 @@ def _of_results(x, data) -> BCOO:
 
 
 def jacfwd(fun: Callable, argnums=0, has_aux=False, **kwargs) -> Callable:
-    """As :func:`tanx.jacfwd`; Jacobians by sparse arguments are sparse.
+    """As :func:`tanx.jacfwd`; Jacobians with respect to sparse arguments are sparse.
 
     >>> from tanx.experimental import sparse
     >>> sparse.jacfwd(lambda x: x @ jnp.ones(2))(sparse.eye(2))
@@ -125,7 +125,7 @@ def jacfwd(fun: Callable, argnums=0, has_aux=False, **kwargs) -> Callable:
 
 
 def jacrev(fun: Callable, argnums=0, has_aux=False, **kwargs) -> Callable:
-    """As :func:`tanx.jacrev`; Jacobians by sparse arguments are sparse.
+    """As :func:`tanx.jacrev`; Jacobians with respect to sparse arguments are sparse.
 
     >>> from tanx.experimental import sparse
     >>> sparse.jacrev(lambda x: x @ jnp.ones(2))(sparse.eye(2)).todense().sum()

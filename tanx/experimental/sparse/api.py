@@ -23,7 +23,7 @@ _FORMATS: dict[str, Any] = {"bcoo": BCOO, "bcsr": BCSR, "coo": COO, "csr": CSR, 
 
 
 def todense(arr):
-    """A sparse array as a dense one; dense arrays unchanged; also in pytrees.
+    """Convert the sparse arrays of a pytree to dense ones; dense arrays stay as they are.
 
     >>> from tanx.experimental import sparse
     >>> sparse.todense((sparse.eye(2), jnp.ones(1)))
@@ -46,9 +46,9 @@ def empty(shape, dtype=None, index_dtype="int32", sparse_format="bcoo", **kwds):
     """A sparse array that stores nothing.
 
     Args:
-      shape: Its shape.
+      shape: The shape of the array.
       dtype: The dtype of elements; float32 by default.
-      index_dtype: The dtype of places.
+      index_dtype: The dtype of indices.
       sparse_format: ``"bcoo"``, ``"bcsr"``, ``"coo"``, ``"csr"`` or ``"csc"``.
       kwds: Further options of the format, such as ``nse``, ``n_batch`` and ``n_dense``.
 
@@ -63,11 +63,11 @@ def eye(N, M=None, k=0, dtype=None, index_dtype="int32", sparse_format="bcoo", *
     """A matrix with ones on a diagonal.
 
     Args:
-      N: How many rows.
-      M: How many columns; as many as rows by default.
-      k: Which diagonal: above the main one if positive.
+      N: The number of rows.
+      M: The number of columns; by default that of rows.
+      k: The diagonal; positive ones are above the main one.
       dtype: The dtype of elements; float32 by default.
-      index_dtype: The dtype of places.
+      index_dtype: The dtype of indices.
       sparse_format: ``"bcoo"``, ``"bcsr"``, ``"coo"``, ``"csr"`` or ``"csc"``.
       kwds: ``n_batch`` and ``n_dense``, if the format takes them.
 

@@ -1,4 +1,4 @@
-"""tanx.experimental.sparse.bcoo: sparse arrays in batches, as entries with their places."""
+"""tanx.experimental.sparse.bcoo: sparse arrays in batches, as entries with their indices."""
 
 from ..._base.traceback import shown
 from ..._base.window import publish

@@ -1,4 +1,4 @@
-"""tanx.experimental.sparse.bcsr: matrices by compressed rows, in batches."""
+"""tanx.experimental.sparse.bcsr: matrices in compressed rows, in batches."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["BCSR", "bcsr_broadcast_in_dim", "bcsr_concatenate", "bcsr_dot_genera
 
 @register_pytree_node_class
 class BCSR(JAXSparse):
-    """Matrices by rows, in batches, whose entries may be blocks.
+    """Batches of matrices in compressed rows; an entry may be a block.
 
     Args:
       args: ``(data, indices, indptr)``, of shapes ``batch + (nse,) + dense``, ``batch + (nse,)``
         and ``batch + (rows + 1,)``.
       shape: ``batch + (rows, columns) + dense``.
       indices_sorted: Whether the columns of each row are in order.
-      unique_indices: Whether no place comes twice.
+      unique_indices: Whether the columns of each row are distinct.
 
     >>> from tanx.experimental.sparse import BCSR
     >>> x = BCSR.fromdense(jnp.array([[0.0, 1.0], [2.0, 3.0]]))
@@ -79,13 +79,13 @@ class BCSR(JAXSparse):
 
     @classmethod
     def fromdense(cls, mat, *, nse=None, index_dtype=np.int32, n_dense=0, n_batch=0):
-        """The elements of a dense array that are not zero."""
+        """The nonzero elements of a dense array."""
         return bcsr_fromdense(mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense,
                               n_batch=n_batch)
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> BCSR:
-        """The same array by rows; it has two sparse dimensions."""
+        """Convert a BCOO array with two sparse dimensions."""
         if arr.n_sparse != 2:
             raise NotImplementedError(explain(
                 "tanx.experimental.sparse.BCSR.from_bcoo", "takes two sparse dimensions.",
@@ -102,7 +102,7 @@ class BCSR(JAXSparse):
 
     @classmethod
     def from_scipy_sparse(cls, mat, *, index_dtype=None, n_dense=0, n_batch=0):
-        """A matrix of ``scipy.sparse``."""
+        """Convert a matrix of ``scipy.sparse``."""
         if n_dense or n_batch:
             raise NotImplementedError(explain(
                 "tanx.experimental.sparse.BCSR.from_scipy_sparse",
@@ -117,7 +117,7 @@ class BCSR(JAXSparse):
                                          n_dense=n_dense, n_batch=n_batch, nse=nse))
 
     def to_bcoo(self) -> BCOO:
-        """The same array as entries with their places."""
+        """The same array in the format BCOO."""
         rows = over_batch(lambda p: row_numbers(p, self.nse), self.n_batch, self.indptr)
         rows, columns = jnp.broadcast_arrays(rows.astype(self.indices.dtype), self.indices)
         return BCOO((self.data, jnp.stack([rows, columns], -1)), shape=self.shape,
@@ -136,23 +136,23 @@ class BCSR(JAXSparse):
     def transpose(self, *args, **kwargs):
         """Raises: the transpose of compressed rows would be compressed columns."""
         raise NotImplementedError(explain(
-            "tanx.experimental.sparse.BCSR.transpose", "the transpose would not be by rows.",
+            "tanx.experimental.sparse.BCSR.transpose", "the transpose would be stored by columns.",
             hint="x.to_bcoo() can be transposed."))
 
     def sum_duplicates(self, nse=None, remove_zeros=True):
-        """The same array with one entry a place."""
+        """The same array with one entry per index."""
         return BCSR.from_bcoo(self.to_bcoo().sum_duplicates(nse, remove_zeros))
 
 
 def bcsr_fromdense(mat, *, nse=None, n_batch=0, n_dense=0, index_dtype=np.int32) -> BCSR:
-    """The elements of a dense array that are not zero, by rows.
+    """The nonzero elements of a dense array, in compressed rows.
 
     Args:
       mat: A dense array of two dimensions besides those of batches and blocks.
-      nse: How many entries to store, in each batch; as many as needed by default.
-      n_batch: How many leading dimensions are batch dimensions.
-      n_dense: How many trailing dimensions are stored whole.
-      index_dtype: The dtype of places.
+      nse: The number of entries to store in each batch; by default as many as needed.
+      n_batch: The number of leading dimensions that are batch dimensions.
+      n_dense: The number of trailing dimensions that are stored in full.
+      index_dtype: The dtype of indices.
 
     >>> tanx.experimental.sparse.bcsr_fromdense(jnp.eye(2)).indices
     Array([0, 1], dtype=int32)
@@ -177,7 +177,7 @@ def bcsr_todense(mat: BCSR):
 
 
 def bcsr_extract(indices, indptr, mat):
-    """The elements of a dense array at places that are given by rows.
+    """The elements of a dense array at indices in compressed rows.
 
     >>> from tanx.experimental.sparse import bcsr_extract
     >>> bcsr_extract(jnp.array([1]), jnp.array([0, 1]), jnp.array([[5.0, 6.0]]))
@@ -190,7 +190,7 @@ def bcsr_extract(indices, indptr, mat):
 
 
 def bcsr_sum_duplicates(mat: BCSR, nse=None) -> BCSR:
-    """The same array with one entry a place.
+    """The same array with one entry per index.
 
     >>> from tanx.experimental.sparse import BCSR, bcsr_sum_duplicates
     >>> x = BCSR((jnp.ones(2), jnp.array([1, 1]), jnp.array([0, 2])), shape=(1, 2))
@@ -214,7 +214,7 @@ def bcsr_broadcast_in_dim(mat: BCSR, *, shape: Sequence[int], broadcast_dimensio
 
 
 def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
-    """Sparse arrays joined along a dimension.
+    """Concatenate sparse arrays along a dimension.
 
     >>> from tanx.experimental.sparse import bcsr_concatenate, bcsr_fromdense
     >>> x = bcsr_fromdense(jnp.eye(2))
@@ -226,7 +226,7 @@ def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
 
 def bcsr_dot_general(lhs, rhs, *, dimension_numbers, precision=None, preferred_element_type=None,
                      out_sharding=None):
-    """A contraction as :func:`tanx.lax.dot_general` of a sparse and a dense array.
+    """A contraction, as by :func:`tanx.lax.dot_general`, of a sparse and a dense array.
 
     >>> from tanx.experimental.sparse import bcsr_dot_general, bcsr_fromdense
     >>> bcsr_dot_general(bcsr_fromdense(jnp.eye(2)), jnp.array([1.0, 2.0]),

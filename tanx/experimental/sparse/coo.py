@@ -19,7 +19,7 @@ __all__ = ["COO", "coo_fromdense", "coo_matmat", "coo_matvec", "coo_todense"]
 
 
 class Matrix(JAXSparse):
-    """Base of matrices without batch dimensions: products, and operations by way of BCOO."""
+    """Base of matrices without batch dimensions: products, and operations that convert to BCOO."""
 
     def to_bcoo(self) -> BCOO:
         raise NotImplementedError(f"{type(self).__name__}.to_bcoo")
@@ -33,7 +33,7 @@ class Matrix(JAXSparse):
         return self.to_bcoo().todense()
 
     def sum(self, *args, **kwargs):
-        """The sum of elements, of all or along axes."""
+        """The sum of all elements, or along axes."""
         return self.to_bcoo().sum(*args, **kwargs)
 
     def __matmul__(self, other):
@@ -65,7 +65,7 @@ class COO(Matrix):
       args: ``(data, row, col)``.
       shape: The shape of the matrix.
       rows_sorted: Whether rows are in order.
-      cols_sorted: Whether columns are.
+      cols_sorted: Whether columns are in order.
 
     >>> from tanx.experimental.sparse import COO
     >>> COO.fromdense(jnp.eye(2)) @ jnp.array([1.0, 2.0])
@@ -95,7 +95,7 @@ class COO(Matrix):
 
     @classmethod
     def fromdense(cls, mat, *, nse=None, index_dtype=np.int32):
-        """The elements of a dense matrix that are not zero."""
+        """The nonzero elements of a dense matrix."""
         return coo_fromdense(mat, nse=nse, index_dtype=index_dtype)
 
     @classmethod
@@ -127,7 +127,7 @@ def _check_axes(axes) -> None:
 
 
 def entries_of(mat, nse, index_dtype):
-    """The elements of a dense matrix that are not zero, with rows and columns; padded by zeros."""
+    """The nonzero elements of a dense matrix, their rows and their columns; padded by zeros."""
     mat = jnp.asarray(mat)
     if mat.ndim != 2:
         raise ValueError(explain("tanx.experimental.sparse", "takes a matrix.",
@@ -140,7 +140,7 @@ def entries_of(mat, nse, index_dtype):
 
 
 def coo_fromdense(mat, *, nse=None, index_dtype=np.int32) -> COO:
-    """The elements of a dense matrix that are not zero, with their rows and columns.
+    """The nonzero elements of a dense matrix, with their rows and columns.
 
     >>> tanx.experimental.sparse.coo_fromdense(jnp.eye(2)).row
     Array([0, 1], dtype=int32)

@@ -1,4 +1,4 @@
-"""tanx.experimental.sparse.csr: matrices by compressed rows or columns."""
+"""tanx.experimental.sparse.csr: matrices in compressed rows or columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["CSC", "CSR", "csr_fromdense", "csr_matmat", "csr_matmat_p", "csr_mat
 
 
 class _Compressed(Matrix):
-    """Entries in order of one dimension, whose ranges are in ``indptr``."""
+    """Entries sorted by one dimension; ``indptr`` has the range of each row or column."""
 
     data: Any
     indices: Any
@@ -44,7 +44,7 @@ class _Compressed(Matrix):
 
     @classmethod
     def fromdense(cls, mat, *, nse=None, index_dtype=np.int32):
-        """The elements of a dense matrix that are not zero."""
+        """The nonzero elements of a dense matrix."""
         mat = jnp.asarray(mat)
         turned = mat if cls._by_rows else mat.T
         data, lines, others, counted = entries_of(turned, nse, index_dtype)
@@ -79,7 +79,7 @@ class _Compressed(Matrix):
 
 @register_pytree_node_class
 class CSR(_Compressed):
-    """A matrix by rows: the entries of row ``i`` are those from ``indptr[i]`` to ``indptr[i + 1]``.
+    """A matrix in compressed rows: row ``i`` has the entries ``indptr[i]`` to ``indptr[i + 1]``.
 
     Args:
       args: ``(data, indices, indptr)``; ``indices`` are columns.
@@ -93,14 +93,14 @@ class CSR(_Compressed):
     _by_rows = True
 
     def transpose(self, axes=None):
-        """The transposed matrix, by columns."""
+        """The transposed matrix, in compressed columns."""
         _check_axes(axes)
         return CSC((self.data, self.indices, self.indptr), shape=self.shape[::-1])
 
 
 @register_pytree_node_class
 class CSC(_Compressed):
-    """A matrix by columns; ``indices`` are rows.
+    """A matrix in compressed columns; ``indices`` are rows.
 
     Args:
       args: ``(data, indices, indptr)``.
@@ -114,13 +114,13 @@ class CSC(_Compressed):
     _by_rows = False
 
     def transpose(self, axes=None):
-        """The transposed matrix, by rows."""
+        """The transposed matrix, in compressed rows."""
         _check_axes(axes)
         return CSR((self.data, self.indices, self.indptr), shape=self.shape[::-1])
 
 
 def csr_fromdense(mat, *, nse=None, index_dtype=np.int32) -> CSR:
-    """The elements of a dense matrix that are not zero, by rows.
+    """The nonzero elements of a dense matrix, in compressed rows.
 
     >>> tanx.experimental.sparse.csr_fromdense(jnp.eye(2)).indices
     Array([0, 1], dtype=int32)

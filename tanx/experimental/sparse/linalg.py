@@ -21,7 +21,7 @@ __all__ = ["lobpcg_standard", "spsolve"]
 
 
 def spsolve(data, indices, indptr, b, tol=1e-6, reorder=1):
-    """The solution of a sparse system ``A x = b``, ``A`` by compressed rows, by SuperLU.
+    """Solve a sparse system ``A x = b`` by SuperLU; ``A`` is in compressed rows.
 
     The factorisation runs on the host. Derivatives with respect to ``data`` and ``b`` are those of
     the solution.
@@ -29,10 +29,10 @@ def spsolve(data, indices, indptr, b, tol=1e-6, reorder=1):
     Args:
       data: Entries of ``A``.
       indices: Their columns.
-      indptr: Where the entries of each row begin.
+      indptr: The start of each row's entries.
       b: The right side, a vector.
       tol: Not used: the factorisation is exact up to rounding.
-      reorder: 0 for the natural order of columns, else one with less fill.
+      reorder: 0 keeps the order of columns; other values choose one with less fill-in.
 
     >>> from tanx.experimental.sparse.linalg import spsolve
     >>> spsolve(jnp.array([2.0, 4.0]), jnp.array([0, 1]), jnp.array([0, 1, 2]), jnp.ones(2))
@@ -41,7 +41,7 @@ def spsolve(data, indices, indptr, b, tol=1e-6, reorder=1):
     data, indices, indptr, b = map(jnp.asarray, (data, indices, indptr, b))
     if b.ndim != 1 or indptr.shape != (b.shape[0] + 1,):
         raise ValueError(explain("tanx.experimental.sparse.linalg.spsolve",
-                                 "b must be a vector with an element a row.",
+                                 "b must be a vector with one element per row.",
                                  f"b: {b.shape}", f"indptr: {indptr.shape}"))
     dtype = jnp.result_type(data, b)
     data, b = data.astype(dtype), b.astype(dtype)
@@ -70,18 +70,18 @@ def spsolve(data, indices, indptr, b, tol=1e-6, reorder=1):
 def lobpcg_standard(A, X, m=100, tol=None):
     """The greatest eigenvalues of a symmetric matrix, and their vectors, by LOBPCG (Knyazev, 2001).
 
-    Each step looks for the best vectors in the space of the present ones, their residuals and the
-    last directions.
+    Each step finds the best vectors in the space that the current ones, their residuals and the
+    last directions span.
 
     Args:
       A: A symmetric matrix, dense or sparse, or a function that multiplies it by a matrix.
-      X: The first guess, a matrix with as many columns as eigenvalues are wanted; five times as
-        many must be fewer than rows.
-      m: The most steps.
-      tol: When to stop: the residual relative to the eigenvalue; by default the precision.
+      X: The first guess, a matrix with one column per eigenvalue; five times the number of columns
+        must be less than the number of rows.
+      m: The maximum number of steps.
+      tol: Stop at this residual relative to the eigenvalue; by default the precision.
 
     Returns:
-      Eigenvalues in descending order, vectors as columns, and how many steps were taken.
+      Eigenvalues in descending order, vectors as columns, and the number of steps.
 
     >>> from tanx.experimental.sparse.linalg import lobpcg_standard
     >>> values, _, _ = lobpcg_standard(jnp.diag(jnp.arange(1.0, 21.0)),
@@ -93,11 +93,11 @@ def lobpcg_standard(A, X, m=100, tol=None):
     if X.ndim != 2 or X.shape[1] * 5 >= X.shape[0]:
         raise ValueError(explain(
             "tanx.experimental.sparse.linalg.lobpcg_standard",
-            "needs a guess of few columns: five times as many must be fewer than rows.",
+            "five times the number of columns of X must be less than the number of rows.",
             f"X: {X.shape}", hint="tanx.numpy.linalg.eigh finds all eigenvalues."))
     if not callable(A) and A.shape != (X.shape[0], X.shape[0]):
         raise ValueError(explain("tanx.experimental.sparse.linalg.lobpcg_standard",
-                                 "A must be square, with a row for each of X.",
+                                 "A must be square, with as many rows as X.",
                                  f"A: {A.shape}", f"X: {X.shape}"))
     apply: Callable = A if callable(A) and not isinstance(A, JAXSparse) else lambda v: A @ v
     count = X.shape[1]
@@ -109,7 +109,7 @@ def lobpcg_standard(A, X, m=100, tol=None):
         return values[::-1][:count], vectors[:, ::-1][:, :count]
 
     def orthonormal(*parts):
-        """A basis of all columns; columns that add nothing become zero."""
+        """A basis of all columns; linearly dependent columns become zero."""
         u, s, _ = jnp.linalg.svd(jnp.concatenate(parts, 1), full_matrices=False)
         scale = jnp.finfo(X.dtype).eps * s[0] * u.shape[0]
         return jnp.where((s > scale)[None], u, 0)

@@ -22,20 +22,20 @@ __all__ = ["random_bcoo"]
 def random_bcoo(key, shape, *, dtype=jnp.float_,  # type: ignore[attr-defined]
                 indices_dtype=None, nse=0.2, n_batch=0, n_dense=0, unique_indices=True,
                 sorted_indices=False, generator=random.uniform, **kwds):
-    """A sparse array with random entries at random places.
+    """A sparse array with random entries at random indices.
 
     Args:
       key: A random key.
       shape: The shape of the array.
       dtype: The dtype of entries.
-      indices_dtype: The dtype of places; int32 by default.
-      nse: How many entries each batch stores, or what part of all elements if below 1.
-      n_batch: How many leading dimensions are batch dimensions.
-      n_dense: How many trailing dimensions are stored whole.
-      unique_indices: Whether no place comes twice.
-      sorted_indices: Whether places are in order.
-      generator: Makes entries of a key, a shape and a dtype.
-      kwds: What else ``generator`` takes.
+      indices_dtype: The dtype of indices; int32 by default.
+      nse: The number of entries in each batch, or the fraction of all elements if below 1.
+      n_batch: The number of leading dimensions that are batch dimensions.
+      n_dense: The number of trailing dimensions that are stored in full.
+      unique_indices: Whether the indices of each batch are distinct.
+      sorted_indices: Whether indices are in order.
+      generator: A function of a key, a shape and a dtype that returns entries.
+      kwds: More arguments of ``generator``.
 
     >>> tanx.experimental.sparse.random_bcoo(tanx.random.key(0), (10, 10), nse=0.1)
     BCOO(float32[10, 10], nse=10)
@@ -44,15 +44,15 @@ def random_bcoo(key, shape, *, dtype=jnp.float_,  # type: ignore[attr-defined]
     end = len(shape) - n_dense
     if n_batch < 0 or n_dense < 0 or n_batch > end:
         raise ValueError(explain("tanx.experimental.sparse.random_bcoo",
-                                 "dimensions must be there.", f"shape: {shape}",
-                                 f"n_batch: {n_batch}", f"n_dense: {n_dense}"))
+                                 "n_batch and n_dense must not exceed the number of dimensions.",
+                                 f"shape: {shape}", f"n_batch: {n_batch}", f"n_dense: {n_dense}"))
     batch, sparse, dense = shape[:n_batch], shape[n_batch:end], shape[end:]
     size = prod(sparse)
     count = int(np.ceil(nse * size)) if 0 < nse < 1 else operator.index(nse)
     if not 0 <= count <= size:
         raise ValueError(explain("tanx.experimental.sparse.random_bcoo",
-                                 "cannot store more entries than there are places.",
-                                 f"nse: {count}", f"places: {size}"))
+                                 "nse must not exceed the size of the sparse dimensions.",
+                                 f"nse: {count}", f"size: {size}"))
     data_key, index_key = random.split(key)
     index_dtype = indices_dtype or np.int32
 

@@ -1,7 +1,7 @@
-"""tanx.experimental.sparse.transform: functions of dense arrays made functions of sparse ones.
+"""tanx.experimental.sparse.transform: apply functions of dense arrays to sparse ones.
 
-The function is staged on the types that the arrays would have if they were dense; then its
-equations are run, those with sparse operands by rules of their own.
+The function is traced on the types that the arrays would have if they were dense. Then its
+equations are run; those with sparse operands have rules here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = ["SparseTracer", "sparsify"]
 
 
 class SparseTracer(Tracer):
-    """The type of traced sparse values; :func:`sparsify` stages functions instead of making any."""
+    """The type of traced sparse values; :func:`sparsify` does not make any."""
 
     __slots__ = ("spvalue",)
 
@@ -58,19 +58,19 @@ class SparseTracer(Tracer):
 
     @property
     def spenv(self):
-        """The buffers of all sparse values of a trace: values keep their own here."""
+        """The buffers of all sparse values of a trace; here each value has its own."""
         return self.spvalue
 
 
 def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
     """Let a function of dense arrays take sparse ones.
 
-    What is linear, or maps 0 to 0 element by element, gives sparse results; operations whose result
-    would be dense for sparse operands raise NotImplementedError.
+    Operations that are linear, or map 0 to 0 element by element, return sparse arrays. Operations
+    whose result would be dense for sparse operands raise NotImplementedError.
 
     Args:
-      f: A function of pytrees of arrays, written for dense ones.
-      use_tracer: Has no effect: there is one way to do it.
+      f: A function of pytrees of dense arrays.
+      use_tracer: Has no effect; there is only one implementation.
 
     >>> from tanx.experimental.sparse import BCOO, sparsify
     >>> x = BCOO.fromdense(jnp.eye(2))
@@ -148,14 +148,14 @@ def _apply(eqn, operands) -> list:
         hint="tanx.experimental.sparse.todense(x) makes operands dense."))
 
 
-# Functions of one operand that map 0 to 0; the linear ones need not know which entries add up.
+# Functions of one operand that map 0 to 0; the linear ones need no sum of entries at equal indices.
 _LINEAR = frozenset("neg real imag convert_element_type copy conj".split())
 _ZERO_TO_ZERO = _LINEAR | frozenset("""abs asin asinh atan atanh cbrt ceil erf erf_inv expm1 floor
 integer_pow log1p round sign sin sinh sqrt square tan tanh name stop_gradient""".split())
 
 
 def _unique(x: BCOO) -> BCOO:
-    """Entries that add up, added up: functions that are not linear need the sum."""
+    """Add entries with equal indices: functions that are not linear need the sum."""
     return x.sum_duplicates(x.nse, remove_zeros=False)
 
 
@@ -219,7 +219,7 @@ def _conv(x, w, **params):
     if tuple(map(tuple, numbers)) != ((0, 1, 2),) * 3:
         raise NotImplementedError(explain(
             "tanx.experimental.sparse.sparsify: conv_general_dilated",
-            "takes sequences (N, C, width)."))
+            "sparse convolutions take sequences (N, C, width)."))
     return bcoo_conv_general_dilated(x, w, **params)
 
 
@@ -245,7 +245,8 @@ def _scan(flow: ForLoop, operands) -> list:
     consts, carry, rows = flow.split(operands)
     if any(map(_is_sparse, rows)):
         raise NotImplementedError(explain(
-            "tanx.experimental.sparse.sparsify: scan", "cannot run along a sparse array."))
+            "tanx.experimental.sparse.sparsify: scan",
+            "scanning along a sparse array is not supported."))
 
     def step(carry, rows):
         outs = _run(flow.body, [*consts, *carry, *rows])

@@ -4,12 +4,12 @@ __all__ = ["CuSparseEfficiencyWarning", "SparseEfficiencyError", "SparseEfficien
 
 
 class SparseEfficiencyError(ValueError):
-    """An operation would store more elements than it should."""
+    """An operation would store zeros."""
 
 
 class SparseEfficiencyWarning(UserWarning):
-    """An operation stores more elements than it should."""
+    """An operation stores zeros."""
 
 
 class CuSparseEfficiencyWarning(SparseEfficiencyWarning):
-    """A product takes a slower way on a GPU."""
+    """A product uses a slower algorithm on a GPU."""
