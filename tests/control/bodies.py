@@ -1,4 +1,4 @@
-"""Random bodies of loops, and the loops as Python runs them."""
+"""Random bodies of scans, and the same scans as Python loops."""
 
 import numpy as np
 
@@ -12,9 +12,9 @@ LANES, SIZE = 2, 3
 def random_body(rng: np.random.Generator, forward: bool = False):
     """A body of a scan ``(w, carry, x) -> (carry, y)``, where carry is ``(vector, scalar, count)``.
 
-    It is made of smooth functions, so that derivatives of all kinds exist; some carries stay the
-    same, some are exchanged, some are forgotten, and some results depend on nothing. Functions
-    with rules of their own are among them; those for reverse mode only unless ``forward``.
+    It consists of smooth functions, so that all derivatives exist. Some carries stay the same, some
+    are swapped, some are not used, and some results are constants. Some functions have custom
+    rules; with ``forward``, none have a rule for reverse mode only.
     """
     unary = [jnp.sin, jnp.cos, jnp.tanh, lambda v: v * 0.5, lambda v: v / (1 + v * v),
              tanx.jit(jnp.sin), tanx.checkpoint(jnp.tanh),
@@ -44,7 +44,7 @@ def random_body(rng: np.random.Generator, forward: bool = False):
 
 
 def random_nest(rng: np.random.Generator, forward: bool = False):
-    """A body as above that has loops and branches of its own."""
+    """A body as above that contains loops and branches."""
     inner, outer = random_body(rng, forward), random_body(rng, forward)
     reverse, count = bool(rng.integers(2)), int(rng.integers(1, 4))
 
@@ -92,7 +92,7 @@ _with_vjp.defvjp(lambda v: (jnp.sin(v), v), lambda v, ct: (ct * jnp.cos(v),))
 
 
 def scanned(body, steps: int, reverse: bool, unroll: int):
-    """A function of ``(w, vector, scalar, xs)``: the floats that a scan gives."""
+    """A function of ``(w, vector, scalar, xs)`` that returns the floats of a scan's result."""
     def fun(w, vector, scalar, xs):
         carry, ys = lax.scan(lambda c, x: body(w, c, x), (vector, scalar, 0), xs, steps, reverse,
                              unroll)
@@ -101,7 +101,7 @@ def scanned(body, steps: int, reverse: bool, unroll: int):
 
 
 def looped(body, steps: int, reverse: bool, unroll: int):
-    """The same, as a loop of Python."""
+    """The same function as a Python loop."""
     def fun(w, vector, scalar, xs):
         carry, ys = (vector, scalar, 0), [None] * steps
         for i in reversed(range(steps)) if reverse else range(steps):
@@ -116,5 +116,5 @@ def arguments(rng: np.random.Generator, steps: int, lead: tuple[int, ...] = ()):
 
 
 def weighed(fun):
-    """A number that depends on all that ``fun`` gives."""
+    """A number that depends on all results of ``fun``."""
     return lambda *args: sum((jnp.cos(y + k) * y).sum() for k, y in enumerate(fun(*args)))

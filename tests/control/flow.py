@@ -4,14 +4,14 @@ A program changes a few numbers, its state. It is a tuple of statements:
 
     ("set", i, operation, j, k)      state[i] = operation(state[j], state[k])
     ("if", i, j, then, otherwise)    then, if state[i] > state[j], else otherwise
-    ("switch", i, programs)          the program that twice state[i] counts to
+    ("switch", i, programs)          the program whose number is twice state[i]
     ("while", i, n, program)         while state[i] < 1 and fewer than n steps are done
     ("for", i, n, program)           n times, and i times more if n is odd, where that is traced
-    ("scan", i, reverse, program)    once for each number there was, which goes into state[i] first
-    ("call", kind, program)          as a function: jitted, with a rule or with memory of its own
+    ("scan", i, reverse, program)    once for each number of the old state, stored in state[i] first
+    ("call", kind, program)          as a function: jitted, with a custom rule or with checkpoint
 
-The same program runs on Python's own control flow, where it needs numbers that are known, and on
-that of tanx.lax.
+The same program runs with Python's control flow, which needs concrete numbers, and with that of
+tanx.lax.
 """
 
 import random
@@ -32,7 +32,7 @@ CALLS = {"jit": tanx.jit, "checkpoint": tanx.checkpoint, "rule": lambda f: _with
 
 
 def program(seed: int, depth: int = 2) -> tuple:
-    """A random program; ``depth`` is how deep control flow goes."""
+    """A random program; ``depth`` is the depth of nested control flow."""
     rng = random.Random(seed)
     return (*_statements(rng, depth), *_statements(rng, depth))
 
@@ -59,7 +59,7 @@ def _statement(rng, depth: int) -> tuple:
 
 
 def by_python(statements: tuple, state: list) -> list:
-    """Run a program on Python's ``if`` and ``while``."""
+    """Run a program with Python's ``if`` and ``while``."""
     state = list(state)
     for kind, i, *rest in statements:
         if kind == "set":
@@ -95,7 +95,7 @@ def by_python(statements: tuple, state: list) -> list:
 
 
 def by_lax(statements: tuple, state: list) -> list:
-    """Run a program on the control flow of tanx.lax."""
+    """Run a program with the control flow of tanx.lax."""
     state = list(state)
     for kind, i, *rest in statements:
         if kind == "set":
@@ -110,7 +110,7 @@ def by_lax(statements: tuple, state: list) -> list:
             state = lax.switch(index, [_runner(p) for p in programs], state)
         elif kind == "for":
             count, inner = rest
-            # A number that comes from the state is traced, and the loop no scan but a while.
+            # A bound that depends on the state is traced: the loop is a while loop, not a scan.
             more = i + (state[i] * 0).astype(int) if count % 2 else 0
             state = lax.fori_loop(0, count + more, lambda _, s, p=inner: by_lax(p, s), state)
         elif kind == "call":
@@ -127,7 +127,7 @@ def _runner(statements: tuple):
 
 
 def _with_rule(f):
-    """A function whose rule for forward mode is what forward mode does anyway."""
+    """A function with a custom rule for forward mode that equals its derivative."""
     wrapped = tanx.custom_jvp(f)
     wrapped.defjvp(lambda primals, tangents: tanx.jvp(f, primals, tangents))
     return wrapped

@@ -1,8 +1,8 @@
 """Nests of loops and branches, each written once, to be run by tanx.lax or by plain Python.
 
-A program takes the constructs it is made of and an array of three numbers, and gives a number.
-``LAX`` holds the constructs of tanx; ``PLAIN`` holds the same names as loops of Python, which need
-numbers that are known and know nothing of rules, calls or memory.
+A program takes control flow functions and an array of three numbers, and returns a number. ``LAX``
+has the functions of tanx; ``PLAIN`` has the same names as Python loops, which need concrete numbers
+and ignore rules, calls and checkpoints.
 """
 
 from types import SimpleNamespace
@@ -58,7 +58,7 @@ def _plain_map(f, xs, batch_size=None):
 
 
 def _plain_running(f, elems, reverse=False, axis=0):
-    """The sums before each place that ``f`` makes; it is associative."""
+    """The prefix sums by an associative function ``f``."""
     count = len(tree_leaves(elems)[0])
     rows = [tree_map(lambda leaf, i=i: leaf[i:i + 1], elems) for i in range(count)]
     rows = rows[::-1] if reverse else rows
@@ -69,14 +69,14 @@ def _plain_running(f, elems, reverse=False, axis=0):
 
 
 def _with_jvp(f):
-    """A function whose rule for forward mode is what forward mode does anyway."""
+    """A function with a custom rule for forward mode that equals its derivative."""
     wrapped = tanx.custom_jvp(f)
     wrapped.defjvp(lambda primals, tangents: tanx.jvp(f, primals, tangents))
     return wrapped
 
 
 def _with_vjp(f):
-    """A function whose rule for reverse mode is what reverse mode does anyway."""
+    """A function with a custom rule for reverse mode that equals its derivative."""
     wrapped = tanx.custom_vjp(f)
     wrapped.defvjp(lambda *args: tanx.vjp(f, *args), lambda pull, ct: pull(ct))
     return wrapped
@@ -132,7 +132,7 @@ def traced_bounds_in_scan(flow, x):
 
 @program
 def triangle_of_loops(flow, x):
-    """The inner loop starts where the outer one is."""
+    """The inner loop starts at the index of the outer one."""
     def outer(i, c):
         return flow.fori_loop(i, 4, lambda j, c: c + jnp.sin(c * j) * x[i % 3], c)
     return flow.fori_loop(0, 4, outer, x[0])
@@ -397,7 +397,7 @@ def functions_of_functions_in_loops(flow, x):
 
 @program
 def newton_in_newton(flow, x):
-    """A root by steps, each of which takes one of a loop's derivative."""
+    """A root by steps, each of which differentiates a loop."""
     curve = lambda y: flow.fori_loop(0, 2, lambda i, s: s + jnp.tanh(y * s), y * 2 + x[0] ** 2)
     def step(c):
         n, y = c
@@ -432,7 +432,7 @@ def a_branch_decides_how_long(flow, x):
 
 @program
 def a_branch_that_divides_by_zero(flow, x):
-    """What is not taken leaves no trace in derivatives either."""
+    """A branch that is not taken does not affect derivatives."""
     safe = lambda a: flow.cond(a > 0.1, lambda a: jnp.sqrt(a) / a, lambda a: a * 0, a)
     return flow.map(safe, jnp.maximum(x, 0.0)).sum() + flow.scan(
         lambda c, r: (c + safe(jnp.maximum(r, 0.0)), None), 0.0, x)[0]

@@ -1,4 +1,4 @@
-"""Bodies of loops that are no functions: traced once where every change would be seen."""
+"""Bodies of loops that are callable objects: traced once if changes to them are detected."""
 
 import gc
 import weakref
@@ -54,7 +54,7 @@ class Twice:
 
 
 def repeated(run, times=4):
-    """The results of some runs, and how often functions were traced."""
+    """The results of some runs, and the number of traces."""
     global traces
     traces = 0
     return [float(run()) for _ in range(times)], traces
@@ -66,9 +66,9 @@ def test_scan(body):
     def run():
         return lax.scan(body(step), 0.0, XS)[0]
     assert repeated(run) == ([6.0] * 4, 1)
-    step.factor = 3.0  # a change is seen
+    step.factor = 3.0  # a change is detected
     assert repeated(run) == ([9.0] * 4, 1)
-    step.factor = 2.0  # and so is the way back, for which the trace is still there
+    step.factor = 2.0  # the first trace is still cached
     assert repeated(run) == ([6.0] * 4, 0)
     step.offset = 1.0
     assert repeated(run) == ([9.0] * 4, 1)
@@ -99,7 +99,7 @@ def test_inside_of_transformations():
     assert repeated(lambda: run(1.0))[0] == [7.0] * 4
     step.factor = 3.0
     assert repeated(lambda: run(1.0))[0] == [10.0] * 4
-    slope = tanx.grad(lambda f: lax.scan(Step(f), 0.0, XS)[0])  # holds a traced value
+    slope = tanx.grad(lambda f: lax.scan(Step(f), 0.0, XS)[0])  # the object has a traced value
     assert repeated(lambda: slope(2.0))[0] == [3.0] * 4
     assert tanx.vmap(lambda f: lax.scan(Step(f).method, 0.0, XS)[0])(XS).tolist() == [0, 3, 6]
 

@@ -71,7 +71,7 @@ def test_keys_are_keys(run, capsys):
     run(lambda k: tanx.debug.callback(seen.append, k))(key)
     assert seen[0].dtype == key.dtype
     run(lambda k: tanx.debug.print("{}", k))(key)
-    out = capsys.readouterr().out  # eagerly it is the key itself that is printed
+    out = capsys.readouterr().out  # eager code prints the key itself
     assert out in ("[0 3]\n", "Array((), dtype=key<fry>) overlaying:\n[0 3]\n")
 
 
@@ -168,7 +168,7 @@ def test_exceptions_of_callbacks(run):
         assert type(cause) is Mine and cause.args == ("here",)
         assert traceback.extract_tb(cause.__traceback__)[-1].name == "fail"
     names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
-    if run is tanx.jit:  # nothing of tanx in between
+    if run is tanx.jit:  # no frame of tanx in between
         assert names == ["test_exceptions_of_callbacks"]
 
 
@@ -219,7 +219,7 @@ def test_effects_happen_once_and_in_order(run):
 def test_effects_of_several_functions_keep_their_order():
     seen = []
     large = jnp.ones((1500, 1500))
-    work = tanx.jit(lambda x: jnp.tanh(x @ x / 1500))  # goes to the background
+    work = tanx.jit(lambda x: jnp.tanh(x @ x / 1500))  # runs in the background
     note = tanx.jit(lambda x, n: io_callback(lambda n, x: seen.append(int(n)), None, n, x[0, 0]))
     y = large
     for n in range(4):
@@ -293,7 +293,7 @@ def test_functions_go_when_nobody_needs_them():
 
 
 def test_nothing_is_left_on_disk(tmp_path):
-    """Code with callbacks may be stored, but never what was called."""
+    """Code with callbacks may be stored, but never the function that it calls."""
     with config.enable_compilation_cache(True), config.compilation_cache_dir(str(tmp_path)):
         for n in range(2):
             tanx.clear_caches()

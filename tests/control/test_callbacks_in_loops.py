@@ -15,7 +15,7 @@ from tests.control.ways import each_way
 
 
 class Notes(list):
-    """Remembers the numbers it is called with."""
+    """Records the numbers it is called with."""
 
     def __call__(self, *values):
         self.append(tuple(float(v) for v in values))
@@ -27,7 +27,7 @@ class Notes(list):
 
 
 def answers(stdout) -> list[str]:
-    """The first lines of what a prompt answers; away from where it stops, which it shows."""
+    """The first line of each answer of the debugger, without the source lines that follow."""
     return [text.splitlines()[0] for text in stdout.getvalue().split("(tanx) ")[1:-1]]
 
 
@@ -42,7 +42,7 @@ shows = pytest.mark.parametrize("note", [WAYS["debug"], WAYS["ordered"]],
                                 ids=["debug", "ordered"])
 
 
-# Each takes what notes a value, and a number; Python's version stands beside.
+# Functions of a callback and a number, each with the same function in Python.
 
 
 def scanned(note, x):
@@ -132,7 +132,7 @@ def test_calls_are_those_of_python(run, note, fun, plain):
 @shows
 @each_function
 def test_lanes_make_their_own_calls(run, note, fun, plain):
-    """In which order lanes go is open; a branch that a lane does not take has no effect."""
+    """The order of lanes is not specified; a branch that a lane does not take has no effect."""
     notes, xs = Notes(), [1.0, 7.0, 30.0]
     expected = [plain(notes, x) for x in xs]
     calls = notes.taken()
@@ -213,7 +213,7 @@ def test_breakpoints_in_loops():
 
 
 def looped_and_branched(x, files):
-    """A breakpoint in a branch in a loop that stops by itself."""
+    """A breakpoint in a branch in a ``while`` loop."""
     def stop(y):
         debug.breakpoint(**files, num_frames=1)
         return y - 1
@@ -234,7 +234,7 @@ def looped_and_branched(x, files):
     (lambda f: tanx.vmap(tanx.grad(f)), [1.5, -3, 0.5], [1.5, 0.5, 0.5]),
 ], ids=["eager", "jit", "grad", "jit grad", "grad jit", "jvp jit", "vmap", "jit vmap", "vmap grad"])
 def test_breakpoints_under_transformations(transform, x, stops):
-    """They stop where Python would; lanes may do so in any order."""
+    """They stop where Python would stop; lanes may stop in any order."""
     files = dict(stdin=io.StringIO("p y\nc\n" * 9), stdout=io.StringIO())
     transform(lambda x: looped_and_branched(x, files))(jnp.asarray(x))
     tanx.effects_barrier()
@@ -245,7 +245,7 @@ def test_breakpoints_under_transformations(transform, x, stops):
 
 @each_way
 def test_prints_of_lanes_come_in_the_order_of_steps(run, capsys):
-    """Of loops whose steps all lanes take together: lane after lane in each step."""
+    """In loops that run all lanes in each step, lanes print in order within a step."""
     def fun(x):
         inner = lambda i, c: (debug.print("{} {}", i, c), c + 1)[1]
         step = lambda c, k: ((debug.print("step {}: {}", k, c),
@@ -270,7 +270,7 @@ def test_prints_of_lanes_come_in_the_order_of_steps(run, capsys):
 
 
 def test_many_elements_are_a_loop():
-    """The calls of a large batch are not written out one by one."""
+    """The calls of a large batch are compiled to a loop, not unrolled."""
     notes = Notes()
     fun = tanx.vmap(lambda x: debug.callback(notes, x))
     closed = tanx.make_jaxpr(fun)(jnp.arange(1000.0))
@@ -283,7 +283,7 @@ def test_many_elements_are_a_loop():
 
 
 def measured(note, x):
-    """The cosine, by a callback that counts."""
+    """The cosine, by a callback that records its calls."""
     def call(x):
         note(float(x))
         return np.cos(x)

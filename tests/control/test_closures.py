@@ -1,4 +1,4 @@
-"""Rules of users that close over traced values, inside of functions that are transformed later."""
+"""Users' rules that close over traced values, in functions that are transformed later."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def test_rules_close_over_arguments_of_a_jitted_function(make, wrap):
 
 
 def test_rules_do_not_close_over_what_is_differentiated():
-    """There is no rule for the derivative by what a rule closes over."""
+    """The derivative with respect to a value that a rule closes over is not defined."""
     def fun(x, y):
         return tanx.checkpoint(by_fwd(y)[0])(x)
 

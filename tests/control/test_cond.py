@@ -63,7 +63,7 @@ def test_a_known_predicate_takes_its_branch_while_staging():
 
 @pytest.mark.parametrize("taken", [False, True])
 def test_the_first_branch_decides_what_is_weak(taken):
-    """As in JAX; of ``cond`` it is ``false_fun``."""
+    """As in JAX; the first branch of ``cond`` is ``false_fun``."""
     weak, strong, x = lambda x: x * 1, lambda x: x.astype(np.int32), jnp.where(True, 1, -1)
     choices = [(lambda p, x: lax.cond(p, strong, weak, x), True),
                (lambda p, x: lax.cond(p, weak, strong, x), False),
@@ -137,7 +137,7 @@ def test_batched_switch_is_lazy(run):
 
 @each_way
 def test_a_branch_not_taken_does_no_harm_to_derivatives(run):
-    """Selecting would give nan: zero times the infinite slope of the root at zero."""
+    """Selecting would return nan: zero times the infinite slope of the root at zero."""
     f = lambda x: lax.cond(x > 0, jnp.sqrt, lambda x: 0.0 * x, x)
     g = lambda x: tanx.vmap(f)(x).sum()
     np.testing.assert_allclose(run(tanx.grad(g))(jnp.array([0.0, 4.0, -1.0])), [0, 0.25, 0])
@@ -306,7 +306,7 @@ def test_a_branch_that_leaks():
 
 @pytest.mark.parametrize("name", ["exp", "sin", "division", "two results", "switch"])
 def test_cheap_choices_of_many_lanes(name):
-    """Lanes that choose between functions of numbers run in vectors, whatever they choose."""
+    """Lanes that choose between functions of numbers run in vectors, for all choices."""
     choose = {
         "exp": lambda x: lax.cond(x > 0, lambda x: jnp.exp(-x), lambda x: x, x),
         "sin": lambda x: lax.cond(x > 0, jnp.sin, jnp.cos, x),
@@ -323,11 +323,11 @@ def test_cheap_choices_of_many_lanes(name):
         found = mapped(x)
         np.testing.assert_allclose(found, expected, 1e-6, 1e-7)
         assert found.shape == x.shape and found.dtype == x.dtype and not found.weak_type
-        assert np.isfinite(slope(x)).all()  # nothing comes from branches that are not taken
+        assert np.isfinite(slope(x)).all()  # branches that are not taken contribute nothing
 
 
 def test_an_array_that_is_given_twice_is_changed_in_place():
-    """As by the form with an operand for each branch: a loop that stores some steps copies once."""
+    """The form with an operand for each branch: a loop that stores some steps copies once."""
     def stored(x, room, start):
         def body(i, carry):
             x, room = carry

@@ -1,4 +1,4 @@
-"""Functions with a forward rule of their own."""
+"""Functions with a custom rule for forward mode."""
 
 import copy
 import functools
@@ -53,7 +53,7 @@ def test_derivatives(around):
     assert tanx.jacfwd(fun)(x, y) == tanx.jacrev(fun)(x, y) == 30.0
     assert tanx.jit(tanx.grad(fun))(x, y) == 30.0
     np.testing.assert_array_equal(tanx.vmap(tanx.grad(fun), (0, None))(X, y), [30.0] * 3)
-    # The rule is differentiated in turn, and calls the function itself.
+    # The rule itself is differentiated, and calls the function.
     assert tanx.grad(tanx.grad(fun))(x, y) == 0.0
     assert tanx.grad(tanx.grad(fun), 1)(x, y) == 10.0
 
@@ -276,7 +276,7 @@ def test_a_rule_that_alone_depends_on_a_lane():
     for _ in range(4):
         found = tanx.vmap(lambda x: tanx.grad(tanx.jit(alone(x)))(2.0))(X)
         np.testing.assert_array_equal(found, X)
-    # A body that was staged has no lanes, and is shared by all calls.
+    # A traced body has no lanes, and all calls share it.
     assert error(UnexpectedTracerError, lambda: tanx.grad(tanx.jit(
         lambda y: tanx.vmap(lambda x: alone(x)(y))(X).sum()))(2.0)) == (
         "tanx.vmap: a derivative rule closes over a mapped value that the function itself does "
@@ -311,7 +311,7 @@ def test_symbolic_zeros(around):
     assert tanx.grad(fun)(x, y) == 3.0 and seen == [[False, True]]
     assert tanx.grad(fun, 1)(x, y) == 4.0 and seen[1:] == [[True, False]]
     np.testing.assert_array_equal(tanx.vmap(tanx.grad(fun), (0, None))(X, y), [3.0] * 3)
-    assert seen[2:] in ([[False, True]], [])  # jit remembers
+    assert seen[2:] in ([[False, True]], [])  # jit has cached it
 
 
 @pytest.mark.parametrize("around", [lambda f: f, tanx.jit, lambda f: lambda x: [

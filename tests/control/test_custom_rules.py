@@ -1,4 +1,4 @@
-"""What rules of ``custom_vjp`` may give, and where ``optimize_remat`` runs the function instead."""
+"""What rules of ``custom_vjp`` may return, and when ``optimize_remat`` runs the function."""
 
 import pytest
 
@@ -27,7 +27,7 @@ SMALL = ruled(lambda _, ct: (ct.astype("bfloat16"),))
     (tanx.jit(lambda x: SMALL(3 * x)), "float32", 3),
 ])
 def test_cotangents_of_another_dtype(fun, dtype, value):
-    """They come back as they are given; where something else follows, they are converted."""
+    """They are returned unchanged at the end, and converted if another operation follows."""
     gradient = tanx.jit(tanx.grad(fun))
     for found in (tanx.grad(fun)(ONE), *(gradient(ONE) for _ in range(4))):
         assert found.dtype == dtype and found == value
@@ -58,7 +58,7 @@ def test_checks_can_be_left_out():
 
 
 def scaled(optimize_remat, saved=lambda x: x):
-    """A function whose forward rule gives away that it ran: its result is 100 times as large."""
+    """A function whose forward rule can be recognised: its result is 100 times as large."""
     return ruled(lambda r, ct: (ct * r,), lambda x: x * 1.0, lambda x: (x * 100.0, saved(x)),
                  optimize_remat=optimize_remat)
 

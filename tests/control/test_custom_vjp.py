@@ -1,4 +1,4 @@
-"""Functions with a reverse rule of their own, and what helps to write one."""
+"""Functions with a custom rule for reverse mode, and tools to write one."""
 
 import functools
 
@@ -62,7 +62,7 @@ def test_derivatives(around):
     assert tanx.jacrev(fun)(x, y) == 30.0
     assert tanx.jit(tanx.grad(fun))(x, y) == 30.0
     np.testing.assert_array_equal(tanx.vmap(tanx.grad(fun), (0, None))(X, y), [30.0] * 3)
-    # Second derivatives are those of bwd, in either mode.
+    # Second derivatives differentiate bwd, in both modes.
     assert tanx.grad(tanx.grad(fun), 1)(x, y) == 10.0
     assert tanx.jacfwd(tanx.grad(fun), 1)(x, y) == 10.0
 
@@ -72,7 +72,7 @@ def test_cotangents_of_unmapped_arguments_are_summed():
     assert tanx.grad(lambda y: tanx.vmap(fun, (0, None))(X, y).sum())(2.0) == 30.0
     constant = tanx.custom_vjp(lambda x, y: x * y)
     constant.defvjp(lambda x, y: (x * y, None), lambda _, ct: (ct, jnp.float32(1)))
-    # The cotangent of y has no lanes, yet there is one for each.
+    # The cotangent of y is not batched, but counts once for each lane.
     assert tanx.grad(lambda y: tanx.vmap(constant, (0, None))(X, y).sum())(jnp.float32(2)) == 3.0
 
 
@@ -178,7 +178,7 @@ def test_arguments_that_are_not_differentiated(options):
     def fun(apply, x):
         return apply(x)
 
-    # They come to fwd in their place, and to bwd first.
+    # fwd gets them at their positions, bwd gets them first.
     fun.defvjp(lambda apply, x: (fun(apply, x), x), lambda apply, x, ct: (ct * apply(10.0),))
     assert fun(jnp.sqrt, 4.0) == 2.0
     for around in (lambda f: f, tanx.jit):
@@ -347,7 +347,7 @@ def test_the_structure_of_a_cotangent():
 ])
 @pytest.mark.parametrize("around", [lambda f: f, tanx.jit])
 def test_a_cotangent_in_the_place_of_a_node(answer, gradient, around):
-    """It is the cotangent of all leaves of the node."""
+    """The cotangent applies to all leaves of the node."""
     fun = tanx.custom_vjp(lambda tree: tree["a"][0] * tree["b"])
     fun.defvjp(lambda tree: (fun(tree), None), lambda _, ct: (answer,))
     grad = around(tanx.grad(fun))

@@ -1,4 +1,4 @@
-"""Rules of ``custom_vjp`` that keep references for the backward pass, wherever they are called."""
+"""Rules of ``custom_vjp`` that keep references for the backward pass, in all control flow."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def scanned(history, x, wrap=lambda body: body):
 
 
 def nested(history, x):
-    """Where nothing of the outer loop but a branch of it reaches the function."""
+    """Only a branch of the outer loop calls the function."""
     def body(x, k):
         return lax.cond(k == 1, lambda x: scanned_rows(history, x), lambda x: 1.0 * x, x), None
     return lax.scan(body, x, jnp.arange(3))[0].sum()
@@ -88,7 +88,7 @@ def test_bwd_writes_to_a_reference_in_the_order_of_the_unrolled_program(form, ji
 @pytest.mark.parametrize("form, wrap", [(unrolled, lambda f: f), (scanned, tanx.jit)],
                          ids=["eager", "jit"])
 def test_bwd_writes_to_a_reference_that_is_differentiated(form, wrap):
-    """Its content in the backward pass begins with what the forward pass has left there."""
+    """In the backward pass it starts with its value at the end of the forward pass."""
     def function(history, x):
         history[...] = 2 * history[...] * x
         y = form(history, x) * history[...].sum()
@@ -106,7 +106,7 @@ def test_bwd_writes_to_a_reference_that_is_differentiated(form, wrap):
         history[...], total[...] = jnp.ones(2), jnp.zeros(2)
         y, ct = pulled(history, total, x)
         value = tanx.grad(lambda h, x: unrolled(tanx.new_ref(h), x) * (2 * h * x).sum(), (0, 1))
-        kept = tanx.new_ref(3 * x)  # what the forward pass leaves
+        kept = tanx.new_ref(3 * x)  # the value at the end of the forward pass
         tanx.vjp(unrolled, kept, x)[1].with_refs(tanx.new_ref(jnp.zeros(2)), None)(
             (2 * x).sum())
         np.testing.assert_allclose(y, unrolled(kept, x) * (2 * x).sum(), rtol=1e-5)

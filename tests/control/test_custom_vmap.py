@@ -13,7 +13,7 @@ X = jnp.arange(3.0)
 
 
 def ruled():
-    """A sum whose batches are products, which tells whether the rule ran; and what it was given."""
+    """A sum whose batching rule is a product, to show whether the rule ran; and its arguments."""
     seen = []
 
     @custom_vmap
@@ -135,7 +135,7 @@ def test_derivative_rules_go_to_the_function_inside():
 
 
 def test_the_rule_is_told_which_primals_are_mapped():
-    """Tangents that are mapped alone are the derivative of the rule, mapped."""
+    """If only tangents are mapped, the derivative of the rule is mapped."""
     seen = []
 
     @custom_vmap

@@ -1,4 +1,4 @@
-"""``tanx.debug``: what is shown, when, how often and in which order."""
+"""``tanx.debug``: what is printed, when, how often and in which order."""
 
 import bdb
 import io
@@ -160,7 +160,7 @@ def test_sharding_is_not_there_yet():
 
 
 def session(fun, *commands, args=(1.0,)) -> list[str]:
-    """What a breakpoint answers to commands, without the prompt and the greeting."""
+    """The output of a breakpoint for some commands, without the prompt and the first message."""
     stdin, stdout = io.StringIO("\n".join(commands) + "\n"), io.StringIO()
     fun(*args, stdin=stdin, stdout=stdout)
     _, *answers = stdout.getvalue().split("(tanx) ")

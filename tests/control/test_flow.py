@@ -20,7 +20,7 @@ def wide_types():
 
 @pytest.fixture
 def interpreted():
-    """Loops and branches by their ``eval`` rules: they take less time than compiling."""
+    """Run loops and branches by their ``eval`` rules, which is faster than compiling."""
     with tanx.disable_jit():
         yield
 

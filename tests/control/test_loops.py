@@ -283,7 +283,7 @@ tanx.lax.checkpointed_scan: a segment has at least one step.
     lambda i, c: c.at[i].set(3.0), lambda i, c: c.at[i % 4].add(1.0 + i),
     lambda i, c: c.at[i % 4].set(0.5 * c[(i + 1) % 4] + i), lambda i, c: c + i])
 def test_loops_inside_of_a_map_count_their_steps(step):
-    """A counter set before a loop was taken for constant in it."""
+    """A counter that is set before a loop was treated as a constant in it."""
     def loop(x):
         return lax.fori_loop(0, 4, step, x)
 

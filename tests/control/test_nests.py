@@ -29,7 +29,7 @@ def along(f):
 
 
 def total(f):
-    """A function of a batch whose gradient is that of each lane."""
+    """A function of a batch; its gradient has the gradient of each lane."""
     return lambda xs: vmap(f)(xs).sum()
 
 
@@ -37,7 +37,7 @@ def curved(f):
     return forward(grad(f))
 
 
-# What each transformation of a function gives at a point, and in a direction.
+# The result of each transformation of a function at a point, and in a direction.
 PLAINLY = {
     "value": lambda f: lambda x, v: f(x),
     "gradient": lambda f: lambda x, v: grad(f)(x),
@@ -50,7 +50,7 @@ def of_point(transform):
     return lambda f: lambda x, v: transform(f)(x)
 
 
-# Which of these, and how it is found; for one point, or for many at once.
+# Which of these results, and a way to compute it: for one point, or for many at once.
 POINTS = {
     "grad": ("gradient", of_point(grad)),
     "jvp": ("slope", forward),
@@ -86,7 +86,7 @@ QUICK = ["grad", "jvp", "jvp of grad", "vmap", "vmap of grad", "grad of vmap"]
 
 
 def check(name: str, way: str) -> None:
-    """Whether one way to run a program agrees with what plain Python does, point by point."""
+    """Compare one way to run a program with plain Python, point by point."""
     ours, plain = ((lambda x, flow=flow: PROGRAMS[name](flow, x)) for flow in (LAX, PLAIN))
     what, transform = (POINTS | BATCHES)[way]
     if name in ONLY_REVERSE and what in ("slope", "curvature"):
@@ -103,7 +103,7 @@ def check(name: str, way: str) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_interpreted(name):
-    """By ``eval`` rules, which take less time than compiling."""
+    """By ``eval`` rules, which is faster than compiling."""
     with tanx.disable_jit():
         for way in QUICK:
             check(name, way)

@@ -1,4 +1,4 @@
-"""Python numbers stay Python numbers where nothing has to compute with them, as in JAX."""
+"""Python numbers stay Python numbers if no operation uses them, as in JAX."""
 
 import pickle
 
@@ -15,7 +15,7 @@ def kinds(tree):
 
 
 def identity(kind):
-    """A function with rules of its own that gives back its argument."""
+    """A function with custom rules that returns its argument."""
     fun = kind(lambda x: x)
     if kind is tanx.custom_jvp:
         fun.defjvp(lambda primals, tangents: (primals[0], 3 * tangents[0]))
@@ -88,7 +88,7 @@ def test_bounds_of_loops_may_be_floats():
     for _ in range(4):
         assert compiled(0.5, 2.75) == 4.5
         assert tanx.jit(lambda: total(0.5, 3.75))() == 3.0
-    # Bounds that are known are truncated, and the index is an integer.
+    # Known bounds are truncated, and the index is an integer.
     assert total(0.5, 3.75) == total(jnp.float32(0.5), np.float32(3.0)) == 3.0
     assert total(-1.5, 3.0) == 2.0 and total(3.0, 1.0) == 0.0
     for unroll in (1, 2):

@@ -1,4 +1,4 @@
-"""``checkpoint``: what is stored, what is computed again, and that values stay what they are."""
+"""``checkpoint``: what is stored, what is recomputed, and that values do not change."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def chain(x):
 
 
 def names(closed):
-    """Names of the primitives outside and inside of the recomputation."""
+    """The names of the primitives outside and inside of the recomputation."""
     inside = [e.params["jaxpr"] for e in closed.eqns if e.primitive.name == "remat2"]
     return ([e.primitive.name for e in closed.eqns if e.primitive.name != "remat2"],
             [e.primitive.name for body in inside for e in body.eqns])

@@ -1,4 +1,4 @@
-"""``scan``: against plain loops under every transformation; what is stored; texts and errors."""
+"""``scan``: against plain loops under every transformation; residuals; jaxprs and errors."""
 
 import copy
 import functools
@@ -168,7 +168,7 @@ def test_the_body_is_traced_once():
 
 
 def test_the_body_of_a_partial_is_traced_once():
-    """What it has bound is read like what a function closes over: changes are seen."""
+    """Its bound arguments are treated like closed-over values: changes are detected."""
     calls = []
 
     def body(scales, c, x, shift):
@@ -188,7 +188,7 @@ def test_the_body_of_a_partial_is_traced_once():
 
 
 class Wrapper:
-    """A callable object around a function, as nnx makes them for its loops."""
+    """A callable object around a function, as nnx uses for its loops."""
 
     def __init__(self, fun, scale):
         functools.update_wrapper(self, fun)
@@ -207,7 +207,7 @@ def test_the_body_of_a_wrapper_is_traced_once():
 
     wrapper = Wrapper(body, 2.0)
     assert [lax.scan(wrapper, 0.0, X)[0] for _ in range(4)] == [6.0] * 4 and len(calls) == 1
-    other = Wrapper(wrapper, 3.0)  # takes over the attributes of the first one
+    other = Wrapper(wrapper, 3.0)  # copies the attributes of the first one
     assert [lax.scan(other, 0.0, X)[0] for _ in range(2)] == [18.0] * 2 and len(calls) == 2
     wrapper.scale = 4.0
     assert lax.scan(wrapper, 0.0, X)[0] == 12.0 and lax.scan(other, 0.0, X)[0] == 36.0
@@ -324,7 +324,7 @@ def test_linearize_runs_the_loop_once():
 
 
 def products(fun, w, xs) -> list[int]:
-    """How many products of matrices the gradient has, in each of its scans."""
+    """The number of matrix products in each scan of the gradient."""
     found = []
 
     def visit(jaxpr):

@@ -1,11 +1,11 @@
-"""The memory that gradients of scans need, by the allocator's own peak figure."""
+"""The memory that gradients of scans need, measured as the peak of the allocator."""
 
 import subprocess
 import sys
 
 import numpy as np
 
-# The peak never goes down, so all runs of one process go from the least to the most.
+# The peak never decreases, so a process runs the cases from the smallest to the largest.
 PROGRAM = """
 import tanx
 from tanx import lax
@@ -30,7 +30,7 @@ def test_memory_of_a_checkpointed_scan_grows_as_the_square_root_of_its_length():
     assert run.returncode == 0, run.stderr
     *cut, plain = map(float, run.stdout.split())  # in arrays of the size of the carry
     for steps, peak in zip((16, 64, 256, 1024), cut, strict=True):
-        # A carry for each segment, and at most two values for each step of one; some more at once.
+        # A carry for each segment, at most two values for each step of a segment, and temporaries.
         assert peak < 3 * np.sqrt(steps) + 12, (steps, peak)
     assert cut[-1] - cut[-2] < 3 * (cut[-2] - cut[-3])  # twice as much for four times the steps
     assert plain > 256

@@ -36,7 +36,7 @@ def solve(a, b):
 
 
 def by_inverse(a, b):
-    """A system that is not symmetric, with a solver that tells something else, too."""
+    """A system that is not symmetric, with a solver that has an auxiliary result."""
     a = a + jnp.eye(3) * jnp.array([0.0, 1.0, 2.0]) + jnp.tri(3)
     inverse = np.linalg.inv(A + np.eye(3) * [0, 1, 2] + np.tri(3)).astype(np.float32)
     return lax.custom_linear_solve(lambda x: a @ x, b, lambda _, b: (inverse @ b, 7),

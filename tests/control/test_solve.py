@@ -12,7 +12,7 @@ B = jnp.array([1.0, 2.0])
 
 
 def jacobi(matvec, b):
-    """Solves by iteration until nothing changes much: nothing to differentiate through."""
+    """Solve by iteration until convergence: the loop has no useful derivative."""
     diagonal = jnp.stack([matvec(e)[i] for i, e in enumerate(jnp.eye(2))])
     step = lambda x: x + (b - matvec(x)) / diagonal
     return lax.while_loop(lambda c: jnp.abs(c[0] - c[1]).max() > 1e-7,
@@ -82,7 +82,7 @@ def test_roots_of_trees(run):
         solve = lambda _, guess: ({"x": b / a, "n": b / a}, 5)
 
         def tangent_solve(g, y):
-            # g is linear and triangular: read its entries off.
+            # g is linear and triangular: its values at unit vectors are its entries.
             slope = g({"x": 1.0, "n": 0.0})
             x = y["x"] / slope["x"]
             return {"x": x, "n": (y["n"] - slope["n"] * x) / g({"x": 0.0, "n": 1.0})["n"]}

@@ -1,4 +1,4 @@
-"""Tapes of loops where values are known, in jitted functions and batches: steps run once."""
+"""Tapes of loops with known values, in jitted functions and batches: steps run once."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.control.ways import error
 
 
 class Cosine:
-    """The cosine, by a callback that may not be called twice; it notes what it was asked for."""
+    """The cosine, by a callback with side effects, which records its arguments."""
 
     def __init__(self):
         self.seen = []
@@ -27,7 +27,7 @@ class Cosine:
         return np.cos(x)
 
     def asked(self) -> int:
-        """How many calls there were since the last time."""
+        """The number of calls since the last time."""
         count = len(self.seen)
         self.seen.clear()
         return count
@@ -39,7 +39,7 @@ def cosine():
 
 
 def waves(weight, n):
-    """A loop of n steps as a function of a number, whose weights count as constants."""
+    """A loop of n steps as a function of a number; weights are constants."""
     return lambda x: lax.while_loop(
         lambda c: c[0] < n, lambda c: (c[0] + 1, jnp.sin(c[1]) * weight(c[1])), (0, x))[1]
 
@@ -60,7 +60,7 @@ def fixed_cosine(x):
 
 
 def around(weight):
-    """Something before, between and after two loops."""
+    """Operations before, between and after two loops."""
     def fun(x):
         y = waves(weight, 2)(jnp.sin(x) * 2.0)
         return waves(weight, 3)(jnp.exp(y) - 1.0) * 3.0 + x
@@ -79,13 +79,13 @@ def chosen(weight):
 
 
 def switched(weight):
-    """Loops in branches, one of which has a switch again."""
+    """Loops in branches, one of which contains a switch."""
     inner = lambda x: lax.switch((x > 0).astype(int), [lambda x: x, waves(weight, 2)], x)
     return lambda x: lax.switch((x > 0) + 1, [lambda x: x, waves(weight, 5), inner], x)
 
 
 def ruled(weight):
-    """A loop in a function with a rule of its own."""
+    """A loop in a function with a custom rule."""
     @tanx.custom_jvp
     def fun(x):
         return waves(weight, 3)(x)
@@ -146,7 +146,7 @@ def test_stretches_are_traced_and_compiled_once(monkeypatch):
 
 
 def test_what_needs_no_tape_is_one_call():
-    """Loops that have nothing to do with what is unknown, and scans, cut no function in pieces."""
+    """Loops that do not depend on unknown values, and scans, do not split a function."""
     def fun(x, n):
         y = lax.fori_loop(0, 3, lambda _, y: jnp.sin(y), x)
         return y * lax.while_loop(lambda k: k < n, lambda k: k * 2, 1) * jnp.sin(y)
@@ -199,7 +199,7 @@ def lanes(x, n):
 @pytest.mark.parametrize("tapes", [tape.TAPES, (1, 1), ()], ids=["one", "two", "none"])
 @pytest.mark.parametrize("fun", [lanes, tanx.jit(lanes)], ids=["eager", "jit"])
 def test_each_lane_has_a_tape(fun, tapes, monkeypatch):
-    """Those of two tapes have room for 64 steps each, and one lane has more; see above."""
+    """With two tapes, each has room for 64 steps, and one lane has more steps."""
     monkeypatch.setattr(tape, "TAPES", tapes)
     both = [plain_waves(x, n) for x, n in zip(XS, STEPS.tolist())]
     got = tanx.vmap(tanx.value_and_grad(fun))(XS, STEPS)
@@ -241,7 +241,7 @@ def test_callbacks_in_steps_that_all_lanes_take(cosine, derivative):
 
 
 def test_derivatives_in_batches_in_batches():
-    """Two maps, one above and one below a second derivative."""
+    """Two maps, one outside and one inside a second derivative."""
     f = lambda x, n: waves(lambda y: y, n)(x)
     plain = lambda x, n: tanx.grad(tanx.grad(lambda x: lax.fori_loop(
         0, n, lambda _, y: jnp.sin(y) * y, x)))(x)
@@ -264,7 +264,7 @@ def test_lanes_that_communicate_write_no_tapes():
 
 
 def test_many_lanes_have_no_tapes(monkeypatch):
-    """Tapes of all lanes at once would be large: lanes are run again, one by one."""
+    """Tapes of all lanes at once would be large: lanes are run again one by one."""
     step = tanx.make_jaxpr(lambda x: (x, jnp.cos(x)))(jnp.zeros(1000))
     assert tape.rooms(step, 1, 1)[0] == tape.FEWEST + 1
     assert tape.rooms(step, 1, 100)[0] == tape.FEWEST

@@ -14,7 +14,7 @@ X = jnp.arange(4.0)
 
 
 def waves(x, n):
-    """Takes the sine of x n times, and multiplies by x each time."""
+    """Take the sine of x n times, and multiply by x each time."""
     return lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, jnp.sin(c[1]) * x), (0, x))[1]
 
 
@@ -141,7 +141,7 @@ def test_each_lane_stops_by_itself(run):
 
 @each_way
 def test_the_carry_of_a_finished_lane_is_not_touched(run):
-    """Going on would make nan of the first lane, and nan stays."""
+    """More steps would make the first lane nan, and nan would remain."""
     f = lambda x: lax.while_loop(lambda x: x > 1, lambda x: jnp.log(x - 1), x)
     np.testing.assert_allclose(run(tanx.vmap(f))(jnp.array([0.5, 30.0, 2.0])),
                                [0.5, np.log(np.log(29.0) - 1), 0.0], rtol=1e-5)
@@ -211,7 +211,7 @@ def test_derivatives_of_derivatives():
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 4, 5, 9, 16, 17, 27, 28, 70])
 def test_every_number_of_steps_fits_into_few_slots(steps, monkeypatch):
-    """With three slots and three levels, 27 steps are the last that need no other measures."""
+    """With three slots and three levels, up to 27 steps need no more levels."""
     monkeypatch.setattr(tape, "FEWEST", 3)
     monkeypatch.setattr(tape, "MOST", 3)
     f = lambda x: lax.while_loop(lambda c: c[0] < steps,
@@ -221,7 +221,7 @@ def test_every_number_of_steps_fits_into_few_slots(steps, monkeypatch):
 
 @pytest.fixture
 def noted():
-    """The sine, with a list of the values it was asked for."""
+    """The sine, with a list of the arguments of its calls."""
     seen = []
 
     @tanx.custom_jvp
@@ -237,7 +237,7 @@ def noted():
 @pytest.mark.parametrize("tapes", [tape.TAPES, (1, 1), ()], ids=["one", "two", "none"])
 @pytest.mark.parametrize("steps", [0, 3, 64, 140])
 def test_linearize_runs_a_loop_once(noted, steps, tapes, monkeypatch):
-    """What the derivative needs is written down, 64 steps a tape at least, as far as tapes go."""
+    """Residuals are stored on tapes of at least 64 steps each; later steps run again."""
     monkeypatch.setattr(tape, "TAPES", tapes)
 
     def loop(x):
@@ -264,7 +264,7 @@ def test_linearize_runs_a_loop_once(noted, steps, tapes, monkeypatch):
 
 
 def test_derivatives_along_a_tape(noted):
-    """Of linear functions: their transposes, their lanes, their derivatives by where they are."""
+    """The linear function has a transpose, a batch, and a derivative with respect to the point."""
     loop = lambda x: lax.while_loop(lambda c: c[0] < 9, lambda c: (c[0] + 1, noted(c[1]) * x),
                                     (0, x))[1]
     slope = lambda x: tanx.linearize(loop, x)[1](1.0)
@@ -284,7 +284,7 @@ def test_derivatives_along_a_tape(noted):
 
 
 def test_conditions_are_asked_once_for_each_step(monkeypatch):
-    monkeypatch.setattr(tape, "TAPES", (1, 1))  # room for as few steps as there can be, each
+    monkeypatch.setattr(tape, "TAPES", (1, 1))  # the smallest room for steps on each tape
     asked = []
 
     def condition(c):
@@ -298,7 +298,7 @@ def test_conditions_are_asked_once_for_each_step(monkeypatch):
 
 
 def test_room_for_states_has_a_limit():
-    """Slots are as many as fit into a fixed room, whatever the number of steps."""
+    """The number of slots is limited by a fixed amount of memory, for any number of steps."""
     def f(x):
         return lax.while_loop(lambda c: c[1] < 1000000, lambda c: (jnp.sin(c[0]), c[1] + 1),
                               (x, 0))[0].sum()

@@ -1,4 +1,4 @@
-"""What tests of control flow share: each runs eagerly and compiled, and errors are read whole."""
+"""Tools for tests of control flow: run eagerly and compiled, read the whole text of errors."""
 
 import pytest
 
@@ -13,7 +13,7 @@ each_way = pytest.mark.parametrize("run", [eagerly, tanx.jit], ids=["eager", "ji
 
 
 def error(kind, call, *args, **kwargs) -> str:
-    """The text of the error that a call raises, without the quotes that a KeyError puts around."""
+    """The text of the error that a call raises, without the quotes of a KeyError."""
     with pytest.raises(kind) as caught:
         call(*args, **kwargs)
     return caught.value.args[0] if isinstance(caught.value, KeyError) else str(caught.value)

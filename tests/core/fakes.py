@@ -1,4 +1,4 @@
-"""Primitives that exist only here, to build jaxprs of any shape without the rest of the package."""
+"""Primitives for tests, to build jaxprs of any structure without the rest of the package."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def f32(*shape):
 
 
 class Fake(Primitive):
-    """Gives ``n`` results of the type of its first operand; not in the registry of primitives."""
+    """Returns ``n`` results of the type of its first operand; not in the registry of primitives."""
 
     kind = Kind.ELEMENTWISE
 
@@ -77,7 +77,7 @@ jit_p = FakeCall("jit")
 
 
 def trace(fun, *types):
-    """The jaxpr of a function that gives one result or a list."""
+    """The jaxpr of a function that returns one result or a list."""
     def flat(*args):
         out = fun(*args)
         return list(out) if isinstance(out, list | tuple) else [out]
@@ -90,7 +90,7 @@ def call(closed, *args, name="f"):
 
 
 def chain(n):
-    """A function of ``n`` equations, each of which needs the one before."""
+    """A function of ``n`` equations, each of which uses the result of the one before."""
     def fun(x):
         for _ in range(n):
             x = sin.bind(x)

@@ -1,4 +1,4 @@
-"""What libraries written for JAX look for in types, jaxprs, contexts and messages."""
+"""Attributes of types, jaxprs, contexts and messages that libraries written for JAX use."""
 
 import importlib
 import json

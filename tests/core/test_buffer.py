@@ -1,4 +1,4 @@
-"""Buffers: what arrays are made of, in the memory of the host and in that of a device."""
+"""Buffers: the memory of arrays, on the host and on a device."""
 
 import copy
 import ctypes
@@ -19,7 +19,7 @@ from tanx.errors import JaxRuntimeError
 
 
 class Gpu:
-    """A device whose memory NumPy cannot read: it gives copies, and counts them."""
+    """A device whose memory NumPy cannot read: it makes copies and counts them."""
 
     platform, dlpack_device = "toy", (2, 3)
 
@@ -43,7 +43,7 @@ class Gpu:
 
 
 class Event:
-    """Work that another hand finishes."""
+    """Work that is done when something waits for it."""
 
     queue = None
 
@@ -104,7 +104,7 @@ def test_a_buffer_keeps_the_memory_and_owns_it_with_the_array():
 
 
 def test_pointers_are_to_elements_in_row_major_order():
-    x = jnp.array(DATA).T  # a view, as long as nothing asks for more
+    x = jnp.array(DATA).T  # a view, until its pointer is needed
     assert not x._data.flags.c_contiguous
     here = ctypes.string_at(x.unsafe_buffer_pointer(), x.nbytes)
     assert here == np.ascontiguousarray(DATA.T).tobytes()
@@ -237,7 +237,7 @@ def test_ownership_and_life_in_another_memory():
 
 
 class Halves(Sharding):
-    """The first dimension in parts, one for each device."""
+    """The first dimension is divided over the devices."""
 
     def __init__(self, devices):
         self.devices = devices

@@ -1,4 +1,4 @@
-"""What the checker of jaxprs finds, and how it says so."""
+"""The errors that the checker of jaxprs finds, and their messages."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Traced values that outlive their function: found when used, or when looked for."""
+"""Traced values that outlive their function: found when used, or by ``checking_leaks``."""
 
 import gc
 import threading
@@ -37,7 +37,7 @@ def nothing_kept():
 
 @pytest.fixture
 def old_objects_too():
-    """The collector, which names holders, sees objects that are older than the tests."""
+    """Let the collector, which finds holders, visit objects that are older than the tests."""
     gc.unfreeze()
     yield
     gc.freeze()
@@ -137,7 +137,7 @@ def test_leaks_are_found(run):
 
 
 def held_by(keep) -> str:
-    """What the message says of the holder."""
+    """The part of the message about the holder."""
     with tanx.checking_leaks(), pytest.raises(Exception) as caught:
         tanx.jit(lambda x: keep(lax.sin(x)) or x)(1.0)
     lines = str(caught.value).splitlines()
@@ -187,7 +187,7 @@ def test_the_flag(old_objects_too):
 
 
 class Scaled:
-    """Its factor is a descriptor that keeps what it computes, unless that is traced."""
+    """An object whose factor is a descriptor that computes a traced value."""
 
     def __init__(self):
         self.exponent = 0.0
@@ -212,4 +212,4 @@ def test_properties_of_static_objects_do_not_leak():
             out = compiled(2.0)
             assert out == 2.0 and out.shape == () and out.dtype == np.float32 and out.weak_type
     scaled.exponent = np.log(2.0)
-    assert np.allclose(compiled(2.0), 4.0)  # what the property reads is seen
+    assert np.allclose(compiled(2.0), 4.0)  # a change that affects it is detected

@@ -1,4 +1,4 @@
-"""What messages call the arguments of functions, however those are wrapped."""
+"""The names of arguments in messages, for all kinds of wrapped functions."""
 
 import functools
 import inspect
@@ -65,7 +65,7 @@ def test_names_found_later_are_those_found_at_once():
 
 @tanx.tree_util.register_pytree_node_class
 class Choosy:
-    """A type that takes arrays and nothing else, once it is told to."""
+    """A pytree that refuses leaves other than arrays if ``strict`` is set."""
 
     strict = False
 
@@ -89,7 +89,7 @@ def test_types_that_cannot_be_made_anew_have_numbers_for_names(monkeypatch):
 
 
 class Numbered:
-    """As a library's object may be: its name is no string, its annotations no dict."""
+    """Like objects of some libraries: its name is no string, its annotations no dict."""
 
     def __init__(self):
         self.__name__ = self.__qualname__ = self.__annotations__ = 1

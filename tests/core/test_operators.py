@@ -1,4 +1,4 @@
-"""Methods of arrays are there when they are used, and cost nothing until then."""
+"""Methods of arrays are loaded when they are used, and cost nothing until then."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ def test_the_stand_ins_are_those_of_the_methods():
 
 
 def fresh(code: str) -> str:
-    """What a program prints in a process of its own."""
+    """The output of a program in a separate process."""
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                           check=True).stdout
 
@@ -23,7 +23,7 @@ LOOPS = tuple(f"tanx._loops.{name}" for name in ("build", "expr", "instructions"
 
 
 def loaded(code: str, *late: str) -> list[str]:
-    """Which modules of some rooms a program loads."""
+    """The modules of some rooms that a program loads."""
     modules = fresh(f"import sys; {code}; print(*sys.modules)").split()
     return [m for m in modules if m.startswith(late)]
 
@@ -34,7 +34,7 @@ def test_importing_loads_neither_the_numpy_room_nor_jax():
 
 
 def test_importing_loads_no_slow_module_that_few_programs_need():
-    """Of Python's: ``logging`` costs as much as ten of our files."""
+    """Of Python's library: ``logging`` takes as long as ten of our files."""
     assert not loaded("import tanx.numpy", "logging", "bdb", "tanx.numpy.linalg",
                       "tanx.numpy.fft", "tanx.lax.linalg", "tanx._loops.lapack",
                       "tanx._control.debugging", "tanx._control.policies", "tanx._core.layouts",

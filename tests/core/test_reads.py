@@ -1,4 +1,4 @@
-"""What a trace reads of Python's objects, where their classes cannot be watched."""
+"""Attributes of Python objects that a trace reads, if their classes cannot be watched."""
 
 import ctypes
 
@@ -8,7 +8,7 @@ from tanx._core import source
 
 
 def test_classes_that_cannot_be_watched():
-    """Metaclasses of C, as those of ctypes and pybind11, refuse; their objects can be read."""
+    """Metaclasses in C, as those of ctypes and pybind11, refuse it; their objects can be read."""
     class Point(ctypes.Structure):
         _fields_ = [("x", ctypes.c_int)]
 
@@ -20,7 +20,7 @@ def test_classes_that_cannot_be_watched():
 
 
 def test_no_code_of_an_object_runs_when_it_is_looked_at(tmp_path, monkeypatch):
-    """Modules of flax set themselves up when they are asked for an attribute that is not there."""
+    """Modules of flax run ``setup`` when a missing attribute is read."""
     (tmp_path / "library_of_layers.py").write_text("""
 class Layer:
     asked = []

@@ -1,4 +1,4 @@
-"""The serial form of jaxprs: what is written is read again, and nothing else is."""
+"""The serial form of jaxprs: reading inverts writing, and refuses other texts."""
 
 import random
 import re
@@ -25,7 +25,7 @@ UNWRITABLE = {"pure_callback", "io_callback", "debug_callback", "debug_print", "
 """Primitives with functions, devices or meshes among their parameters."""
 AS_CALLS = {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "custom_partitioning",
             "composite"}
-"""Those written as plain calls, without the rules of users."""
+"""Primitives that are written as plain calls, without the rules of users."""
 
 
 def again(closed):
@@ -34,7 +34,7 @@ def again(closed):
 
 
 def same(a, b) -> bool:
-    """Whether two values of parameters are the same; functions are as good as one another."""
+    """Whether two values of parameters are the same; all functions count as equal."""
     if isinstance(a, ClosedJaxpr) or isinstance(b, ClosedJaxpr):
         return same_closed(a, b)
     if isinstance(a, Jaxpr):
@@ -223,7 +223,7 @@ def test_small_texts_are_no_huge_programs():
 
 
 def test_damaged_texts_are_errors_or_programs():
-    """A text with a few characters changed is no jaxpr, or one that passes the checker."""
+    """A text with a few characters changed is an error, or a jaxpr that passes the checker."""
     def loop(x):
         return lax.fori_loop(0, 3, lambda i, c: jnp.where(c > 0, c @ c, jnp.sin(c)), x)
     serial = write(tanx.make_jaxpr(tanx.grad(lambda x: loop(x)[1:].sum()))(jnp.ones((3, 3))))

@@ -512,7 +512,7 @@ def test_effects():
 
 
 class Secretive(Fake):
-    """Hides a parameter."""
+    """A primitive with a parameter that is not printed."""
 
     def show_params(self, params):
         return {k: v for k, v in params.items() if k != "accuracy"}

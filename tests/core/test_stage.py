@@ -1,4 +1,4 @@
-"""Staging: what is recorded, what is captured, what stays computable, and what leaks."""
+"""Tracing: recorded equations, captured values, values that stay computable, and leaks."""
 
 import subprocess
 import sys
@@ -359,12 +359,12 @@ print(tanx.jit(lambda x: x + 1)(1.0))
 
 
 def test_functions_that_call_themselves_without_end():
-    """In a process of its own: the stack of a test runner may be deep already."""
+    """In a separate process, because the stack of a test runner may already be deep."""
     done = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True)
     *lines, last = done.stdout.splitlines()
     assert len(lines) == 16 and last == "2.0", done.stderr[-2000:]
     assert all(line.endswith(" True") for line in lines)
-    assert all(line.startswith("tanx") for line in lines[:3])  # there is room for messages
+    assert all(line.startswith("tanx") for line in lines[:3])  # the stack has room for it
 
 
 def test_a_function_that_calls_itself_is_told():

@@ -1,4 +1,4 @@
-"""How types and traced values print: as people know them from JAX."""
+"""Types and traced values print as in JAX."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_jaxprs_write_types_short():
 
 
 def seen(transform, *args):
-    """What a function sees printed of its argument."""
+    """The printed argument inside a function."""
     texts = []
 
     def keep(x):

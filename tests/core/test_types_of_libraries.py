@@ -1,4 +1,4 @@
-"""What libraries ask of types, traces, tracers and jaxprs, and traces of their own."""
+"""The interface of types, traces, tracers and jaxprs for libraries, and libraries' traces."""
 
 import numpy as np
 import pytest
@@ -110,7 +110,7 @@ def test_structs_have_a_format():
 
 
 class Counting(core.Trace):
-    """A trace as a library for JAX writes it: its tracers count the operations behind them."""
+    """A trace of a library for JAX: its tracers count the operations that they result from."""
 
     def __init__(self, parent_trace):
         super().__init__()
@@ -228,7 +228,7 @@ def test_traces_and_tracers_answer_as_in_jax():
 
 
 class Wrapping(core.Trace):
-    """Puts transformations with stores around functions that have rules, as quax does."""
+    """Wraps functions with custom rules in transformations with stores, as quax does."""
 
     def __init__(self, parent):
         super().__init__()
@@ -270,7 +270,7 @@ def test_a_trace_binds_functions_it_has_wrapped():
 
 
 class Drawn(core.Tracer):
-    """A value whose class gives its type to the constructor, as in haiku's drawings of graphs."""
+    """A tracer that passes its type to the constructor, as haiku's tracers for graphs do."""
 
     def __init__(self, trace, value):
         super().__init__(trace, tanx.typeof(value))
@@ -278,7 +278,7 @@ class Drawn(core.Tracer):
 
 
 class Drawing(core.Trace):
-    """Notes the primitives that its values meet."""
+    """Records the primitives that are applied to its values."""
 
     def __init__(self, parent):
         super().__init__()

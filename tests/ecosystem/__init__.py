@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def paths(as_jax: bool) -> str:
-    """``PYTHONPATH`` for a process on tanx or on JAX: only the first sees this checkout."""
+    """``PYTHONPATH`` for a process on tanx or on JAX: only the former includes this checkout."""
     if not as_jax:
         return ""
     return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))

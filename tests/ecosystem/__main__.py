@@ -1,4 +1,4 @@
-"""Programs of libraries that are built on JAX, on JAX and on tanx: the same numbers?
+"""Run programs of libraries that are built on JAX, on JAX and on tanx, and compare the numbers.
 
     python -m tests.ecosystem --make FOLDER          two environments, FOLDER/jax and FOLDER/tanx
     python -m tests.ecosystem FOLDER [--only REGEX] [--write]
@@ -44,26 +44,26 @@ etils[epath,epy] protobuf cloudpickle decorator gast dm-tree tabulate jmp fastpr
 six plum-dispatch ordered_set ml-collections mujoco trimesh flask flask-cors jinja2 pillow
 svgwrite aiofiles matplotlib gymnasium seaborn
 """.split()
-"""What the libraries need besides JAX: they are installed without their dependencies, as those of
-the environment of tanx must not bring jax."""
+"""Packages that the libraries need besides JAX. Libraries are installed without dependencies,
+because jax must not be installed in the environment of tanx."""
 
 TESTS = """
 pytest pytest-asyncio typeguard==2.13.3 parameterized mock scikit-learn dill ipython
 """.split()
-"""What the libraries' own tests need (``suites.py``)."""
+"""Packages that the libraries' tests need (``suites.py``)."""
 
 ON_JAX = ["mujoco-mjx"]
-"""What they need that itself depends on JAX: installed without its dependencies as well."""
+"""Packages among these that depend on JAX; also installed without dependencies."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a program printed on one of the systems, or how it failed."""
+    """The output of a program on one of the systems, or its error."""
 
     seconds: float = 0.0
     result: dict | None = None
     tolerance: dict | None = None
-    figures: dict | None = None  # what a program measured itself
+    figures: dict | None = None  # measured by the program itself
     error: str = ""
 
 
@@ -91,7 +91,7 @@ def run(python: Path, program: Path, as_jax: bool, limit: float) -> Outcome:
 
 
 def difference(ours: Outcome, theirs: Outcome) -> str:
-    """The first way in which results differ; empty if they agree."""
+    """The first difference of results; empty if they agree."""
     assert ours.result is not None and theirs.result is not None
     for path in theirs.result.keys() | ours.result.keys():
         a, b = ours.result.get(path), theirs.result.get(path)

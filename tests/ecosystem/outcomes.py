@@ -1,4 +1,4 @@
-"""Runs tests of a library with pytest and writes how each of them ended, a line of JSON a test.
+"""Runs tests of a library with pytest and writes the outcome of each as a line of JSON.
 
     python outcomes.py ORDER.json
 
@@ -6,12 +6,12 @@ Run by the interpreter of one environment or the other. The order is a JSON obje
 
     as_jax      whether the name jax means tanx
     arguments   pytest's
-    every       run each test whose place in the collection this number divides
+    every       run each test whose number in the collection is a multiple of this number
     only        the tests to run, by name, or the files with all their tests; null for all
     skip        tests not to run again, by name
-    limit       seconds of processor time a test may take, and a tenth of the seconds by the clock:
-                how busy the machine is does not decide what fails
-    report      the file the lines go to
+    limit       seconds of processor time that a test may take; by the clock it may take ten times
+                as long, so that the load of the machine does not decide what fails
+    report      the file that the lines are written to
 """
 
 import json
@@ -21,7 +21,7 @@ import time
 
 
 class Outcomes:
-    """A plugin of pytest: chooses tests, limits their time, writes what became of them."""
+    """A plugin of pytest: selects tests, limits their time, writes their outcomes."""
 
     def __init__(self, order):
         self.order = order
@@ -63,7 +63,7 @@ class Outcomes:
 
 
 def _limit_time(seconds):
-    """Raise an error where code has run for so long from now on; 0 takes the limit back."""
+    """Raise an error when code has run for this time from now on; 0 removes the limit."""
     for number, timer, time_left in ((signal.SIGPROF, signal.ITIMER_PROF, seconds),
                                      (signal.SIGALRM, signal.ITIMER_REAL, 10 * seconds)):
         signal.signal(number, _too_long)
@@ -75,16 +75,16 @@ def _too_long(signum, frame):
 
 
 def _last_line(crash):
-    """What an error says: its own lines where pytest marks them, else the last one."""
+    """The message of an error: the lines that pytest marks, or else the last one."""
     text = str(getattr(crash, "longrepr", crash))
     marked = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
     return "\n".join(marked[:6]) if marked else text.strip().rsplit("\n", 1)[-1]
 
 
 def _stay_on_one_device():
-    """Ignore a conftest that asks for several CPU devices: both systems run on one.
+    """Ignore a conftest that requests several CPU devices: both systems run on one.
 
-    Tests that need more fail by themselves, on JAX, too, and so do not count.
+    Tests that need more fail on JAX, too, and so do not count.
     """
     import jax
     config = type(jax.config)

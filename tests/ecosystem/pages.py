@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Cell:
-    """Source text that is run at once, the line it stands at, and what kind of block it was."""
+    """Source text that is run as a unit, its line, and its kind of block."""
 
     source: str
     line: int
@@ -29,7 +29,7 @@ _PROMPT = re.compile(r"^(?P<indent> *)>>> ")
 
 
 def markdown(text: str) -> list[Cell]:
-    """Cells of a page of Markdown: code cells, and blocks of Python that show no cell."""
+    """Cells of a page of Markdown: code cells, doctests and blocks of Python."""
     cells = []
     for match in _FENCE.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
@@ -46,7 +46,7 @@ def markdown(text: str) -> list[Cell]:
 
 
 def _header(body: str) -> tuple[tuple[str, ...], str]:
-    """The tags of a cell, and its source without the options that stand before it."""
+    """The tags of a cell, and its source without the options at its beginning."""
     lines = body.split("\n")
     head: list[str] = []
     if lines[0].strip() == "---":
@@ -93,7 +93,7 @@ def cells(page: Path) -> list[Cell]:
 
 
 def pages(folder: Path) -> list[Path]:
-    """Pages with cells. Where a page is there as Markdown and as a notebook, the former counts."""
+    """Pages with cells. Of a page that exists as Markdown and as a notebook, the former is used."""
     found = sorted(p for p in folder.rglob("*") if p.suffix in (".md", ".rst", ".ipynb"))
     both = {p.with_suffix("") for p in found if p.suffix == ".md"}
     return [p for p in found

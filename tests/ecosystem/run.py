@@ -1,4 +1,4 @@
-"""Runs one program of the ecosystem and prints what it found as JSON.
+"""Runs one program of the ecosystem and prints its results as JSON.
 
     python run.py PROGRAM.py [--as-jax]
 

@@ -1,11 +1,11 @@
-"""Runs the cells of one page in a process of its own, as a notebook would.
+"""Runs the cells of one page in this process, as a notebook would.
 
     python run_page.py CELLS.json OUTCOMES.json SECONDS [--as-jax]
 
 Run by the interpreter of one environment or the other: with ``--as-jax`` the name jax means tanx.
-Cells share their names. What a cell shows is what it prints, then the ``repr`` of its last
-expression, or the exception that it raises. Exceptions that it catches are noted besides, since
-their messages may be printed. The names jax, jnp, lax and np are there from the start.
+Cells share their names. A cell shows its printed output, then the ``repr`` of its last expression,
+or the exception that it raises. Exceptions that it catches are recorded as well, because their
+messages may be printed. The names jax, jnp, lax and np are defined from the start.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ import warnings
 
 
 class TooLong(BaseException):
-    """A cell took more than its time."""
+    """A cell exceeded its time limit."""
 
 
 def plain(source: str) -> str:
-    """A cell without the magic of notebooks: what is to be timed runs once."""
+    """A cell without the magic commands of notebooks: code to be timed runs once."""
     lines = []
     for line in source.split("\n"):
         timed = re.match(r"^(\s*)%%?(?:timeit|time)\b(?:\s+-\w+\s*\d*)*\s*(.*)$", line)
@@ -41,7 +41,7 @@ def plain(source: str) -> str:
 
 
 class Watched(ast.NodeTransformer):
-    """Code whose ``except X as e`` hands ``e`` to ``__caught__`` first."""
+    """Rewrites ``except X as e`` to call ``__caught__(e)`` first."""
 
     def visit_ExceptHandler(self, node):
         self.generic_visit(node)
@@ -67,7 +67,7 @@ def evaluate(source: str, name: str, names: dict) -> None:
 
 
 def outcome(source: str, name: str, names: dict, seconds: int) -> dict:
-    """What a cell shows: its text, and the class and message of its exception."""
+    """The outcome of a cell: its text, and the class and message of its exception."""
     def stop(*_):
         raise TooLong
 
@@ -97,7 +97,7 @@ def main(cells: str, outcomes: str, seconds: str, *options: str) -> None:
     import jax
     import jax.numpy as jnp
     import numpy as np
-    np.random.seed(0)  # after the import of JAX, which draws numbers
+    np.random.seed(0)  # after the import of JAX, which draws random numbers
     random.seed(0)
     page = sys.modules["__main__"] = types.ModuleType("__main__")
     page.__dict__.update(jax=jax, jnp=jnp, lax=jax.lax, np=np)

@@ -1,14 +1,14 @@
-"""The tests of libraries that are built on JAX, on JAX and on tanx.
+"""Run the tests of libraries that are built on JAX, on JAX and on tanx.
 
     python -m tests.ecosystem.suites FOLDER [--only REGEX] [--sample N] [--limit SECONDS]
 
-FOLDER holds the environments that ``python -m tests.ecosystem --make`` makes. Tests come from the
-installed packages or, where these ship none, from FOLDER/src/LIBRARY: a checkout of the version
-that is installed, without the package itself. What passes on JAX is kept in FOLDER/suites, so that
-only tanx's runs are repeated; its last outcomes and what pytest printed are there too.
+FOLDER has the environments that ``python -m tests.ecosystem --make`` makes. Tests come from the
+installed packages or, if these contain none, from FOLDER/src/LIBRARY: a checkout of the version
+that is installed, without the package itself. Outcomes on JAX are stored in FOLDER/suites, so that
+only the runs on tanx are repeated; the last outcomes and output of pytest are there as well.
 ``--sample 10`` takes each tenth test, ``--kept`` those that JAX has run. ``--failing`` runs the
-sample on tanx first and on JAX only what fails there, which takes a tenth of the time: what passes
-on tanx counts as passing on JAX. ``--resume`` goes on with a run that was interrupted.
+sample on tanx first and then its failures on JAX, which takes a tenth of the time: a test that
+passes on tanx counts as passing on JAX. ``--resume`` continues an interrupted run.
 A test that fails on tanx runs once more, alone: some depend on those before them, or on time.
 ``--write`` puts the counts into docs/from_jax.md.
 """
@@ -34,7 +34,7 @@ from tests.ecosystem.tables import PAGE
 HERE = Path(__file__).parent
 SHARE = 0.95
 MOST_ALONE = 60
-"""Tests of a library that are run alone if they fail; if more fail, it is not by chance."""
+"""The number of failing tests of a library that are run again alone; more do not fail by chance."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Suite:
     """Further arguments of pytest."""
 
     sample: int = 1
-    """The N of ``--sample`` if the command line gives none: large suites take hours on JAX."""
+    """The default N of ``--sample``: large suites take hours on JAX."""
 
 
 SUITES = {
@@ -68,7 +68,7 @@ SUITES = {
     "flax": Suite(("tests",), checkout=True, sample=4),
     "dm-haiku": Suite(("haiku/_src",), sample=5),
     "lineax": Suite(("tests",), checkout=True, sample=20),
-    # Its own options ask for pytest-benchmark.
+    # Its options need pytest-benchmark.
     "optimistix": Suite(("tests",), checkout=True, sample=5,
                         arguments=("-o", "addopts=", "-p", "no:asyncio")),
     "diffrax": Suite(("test",), checkout=True, sample=5),
@@ -112,7 +112,7 @@ class Environment:
         return Path(found.stdout.strip()).parents[1]
 
     def start(self, order: Path, cwd: Path, log: IO[str]) -> subprocess.Popen:
-        # Parameters of tests may come from sets: both systems have to see them in one order.
+        # Parameters of tests may come from sets: both systems must have them in the same order.
         environment = {**os.environ, "PYTHONHASHSEED": "0", "JAX_PLATFORMS": "cpu",
                        "PYTHONPATH": paths(self.as_jax)}
         return subprocess.Popen([self.python, HERE / "outcomes.py", order], cwd=cwd,
@@ -120,7 +120,7 @@ class Environment:
 
 
 def pytest_arguments(root: Path, suite: Suite) -> list[str]:
-    """Pytest's arguments for a suite: the checkout's own configuration, or none."""
+    """Pytest's arguments for a suite: the configuration of the checkout, or none."""
     files = [str(root / tests) for tests in suite.tests]
     common = ["-q", "-p", "no:cacheprovider", "--continue-on-collection-errors", "--rootdir",
               str(root), *suite.arguments]
@@ -144,7 +144,7 @@ def read(report: Path) -> tuple[dict[str, Outcome], str | None]:
 
 
 def follow(process: subprocess.Popen, report: Path, patience: float) -> None:
-    """Wait for a process; end it if it has written nothing for so long."""
+    """Wait for a process; kill it if it has written nothing for ``patience`` seconds."""
     while process.poll() is None:
         time.sleep(0.2)
         if time.time() - report.stat().st_mtime > patience:
@@ -153,7 +153,7 @@ def follow(process: subprocess.Popen, report: Path, patience: float) -> None:
 
 
 def kept(environment: Environment, name: str, kind: str) -> Path:
-    """The file in FOLDER/suites for a library's outcomes, or for what pytest printed."""
+    """The file in FOLDER/suites for a library's outcomes, or for the output of pytest."""
     system = "tanx" if environment.as_jax else "jax"
     return environment.folder / "suites" / f"{name}-{system}.{kind}"
 
@@ -161,10 +161,10 @@ def kept(environment: Environment, name: str, kind: str) -> Path:
 def run(environment: Environment, name: str, suite: Suite, *, every: int = 1,
         only: list[str] | None = None, again: bool = True,
         limit: float = 60.0) -> dict[str, Outcome]:
-    """Run tests of a suite; a process that dies in a test is started anew behind it.
+    """Run tests of a suite; after a crash in a test, a new process continues with the next test.
 
     Without ``again``, tests whose outcomes are in the file are not run. Each outcome is written as
-    soon as it is known, so that a run that was interrupted goes on where it was.
+    soon as it is known, so that an interrupted run can be continued.
     """
     root, report = environment.root(name, suite), kept(environment, name, "jsonl")
     report.parent.mkdir(exist_ok=True)
@@ -185,21 +185,21 @@ def run(environment: Environment, name: str, suite: Suite, *, every: int = 1,
 
 def run_once(environment: Environment, root: Path, suite: Suite, order: dict,
              log: IO[str]) -> str | None:
-    """Run tests in one process; the test in which it died, if it did."""
+    """Run tests in one process; return the test in which it crashed, or None."""
     report = Path(order["report"])
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "order.json"
         file.write_text(json.dumps({"as_jax": environment.as_jax,
                                     "arguments": pytest_arguments(root, suite), **order}))
         report.touch()
-        # Collecting counts as silence; code that cannot be interrupted gets some time more.
+        # Nothing is written during collection; code that cannot be interrupted gets more time.
         follow(environment.start(file, root, log), report, 12 * order["limit"] + 120)
     return read(report)[1]
 
 
 def run_alone(environment: Environment, name: str, suite: Suite, found: dict[str, Outcome],
               limit: float) -> dict[str, Outcome]:
-    """The outcomes after each test that failed has run again, in a process of its own."""
+    """The outcomes after each test that failed has run again, in a separate process."""
     failed = [test for test, outcome in found.items() if outcome.outcome in ("failed", "crashed")]
     if len(failed) > MOST_ALONE:
         return found
@@ -222,7 +222,7 @@ def reason(test: str, ours: dict[str, Outcome]) -> str:
 
 
 def report_failures(passing: list[str], ours: dict[str, Outcome]) -> None:
-    """Print the errors, the frequent ones first, each with a test."""
+    """Print the errors, most frequent first, each with a test."""
     failed = {test: reason(test, ours) for test in passing
               if test not in ours or ours[test].outcome != "passed"}
     firsts: Counter[str] = Counter()
@@ -236,7 +236,7 @@ def report_failures(passing: list[str], ours: dict[str, Outcome]) -> None:
 
 
 class Count(NamedTuple):
-    """How many tests pass on JAX, and how many of these on tanx, of each N-th of a suite."""
+    """How many tests of a sample pass on JAX, and how many of these on tanx."""
 
     theirs: int
     ours: int
@@ -251,7 +251,7 @@ class Count(NamedTuple):
 def measure(folder: Path, name: str, every: int | None, limit: float) -> tuple[int, int]:
     """How many tests of a sample pass on JAX, and how many of these on tanx.
 
-    Without a sample, the tests are those that JAX has been run on before.
+    Without a sample, the tests are those that have been run on JAX before.
     """
     suite = SUITES[name]
     jax, tanx = (Environment(folder, as_jax) for as_jax in (False, True))
@@ -268,10 +268,10 @@ def measure(folder: Path, name: str, every: int | None, limit: float) -> tuple[i
 
 def measure_failing(folder: Path, name: str, every: int, limit: float,
                     resume: bool = False) -> tuple[int, int]:
-    """The counts of `measure`, where JAX runs only what fails on tanx.
+    """The counts of `measure`, if JAX runs only the tests that fail on tanx.
 
-    Of a file that tanx cannot import it runs all tests, and each N-th that passes counts, for the
-    sample holds none of them.
+    If tanx cannot import a file, JAX runs all its tests, and each N-th that passes counts, because
+    the sample contains none of them.
     """
     suite = SUITES[name]
     jax, tanx = (Environment(folder, as_jax) for as_jax in (False, True))
@@ -303,7 +303,7 @@ def counts_on(page: str) -> dict[str, Count]:
 
 
 def write(page: Path, counts: dict[str, Count]) -> None:
-    """Put counts into the page's table; rows of libraries that were not run stay."""
+    """Write counts to the page's table; rows of libraries that were not run stay."""
     text = page.read_text(encoding="utf-8")
     merged = counts_on(text) | counts
     text = re.sub(r"^\| library \| tests \| pass on JAX .*\n(\|.*\n)+",

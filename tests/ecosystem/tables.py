@@ -1,4 +1,4 @@
-"""Tables in the documentation that runs of the ecosystem fill."""
+"""Tables in the documentation with results of the ecosystem's programs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "from_jax.md"
 
 
 def merged(text: str, head: str, rows: dict[str, str], order: Iterable[str]) -> str:
-    """A page's text with new rows in the table that has a head, by their first cells.
+    """A page's text with new rows in the table with this head; rows are identified by first cells.
 
-    Rows of what was not run again stay.
+    Other rows stay.
     """
     start = text.find(f"{head}\n")
     if start < 0:
@@ -26,6 +26,6 @@ def merged(text: str, head: str, rows: dict[str, str], order: Iterable[str]) -> 
 
 
 def write(head: str, rows: dict[str, str], order: Iterable[str], page: Path = PAGE) -> None:
-    """Put rows into a table of the page."""
+    """Write rows to a table of the page."""
     text = page.read_text(encoding="utf-8")
     page.write_text(merged(text, head, rows, order), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The runner of libraries' own tests: outcomes, crashes, limits, samples, and the table."""
+"""The runner of libraries' tests: outcomes, crashes, limits, samples, and the table."""
 
 import json
 import sys
@@ -58,7 +58,7 @@ class Here(Environment):
 
 
 def test_outcomes(tmp_path):
-    """A process that dies is started anew behind its test; files that fail to import say why."""
+    """After a crash the next test runs in a new process; failures to import have a reason."""
     folder = tmp_path / "src" / "library" / "tests"
     folder.mkdir(parents=True)
     (folder / "test_it.py").write_text(TESTS)
@@ -100,7 +100,7 @@ def test_fails(): assert False
     (1, None, [], "abcdef"), (3, None, [], "ad"), (3, None, ["d"], "a"),
     (3, ["b", "file::f"], [], "bf"), (3, ["file"], [], "ef")])
 def test_choice(tmp_path, every, only, skip, chosen):
-    """What is known already keeps its place in a sample; a file stands for all its tests."""
+    """Known outcomes do not change the sample; a file name selects all its tests."""
     items = [SimpleNamespace(nodeid=name) for name in [*"abcd", "file::e", "file::f"]]
     plugin = Outcomes({"every": every, "only": only, "skip": skip, "report": tmp_path / "report"})
     plugin.pytest_collection_modifyitems(items)
@@ -154,7 +154,7 @@ def test_the_page_has_the_table():
 
 @pytest.mark.parametrize("name", suites.SUITES)
 def test_configuration_of_a_suite(name):
-    """Installed packages bring no configuration of pytest: that of the folder above is not read."""
+    """Installed packages have no pytest configuration: that of a parent folder is not read."""
     suite = suites.SUITES[name]
     arguments = suites.pytest_arguments(Path("root"), suite)
     assert ("-c" in arguments) is not suite.checkout

@@ -48,7 +48,7 @@ def test_the_page_has_the_tables(head):
 
 @pytest.mark.skipif(importlib.util.find_spec("jax") is not None, reason="runs beside no real jax")
 def test_a_program_is_run(tmp_path):
-    """With the name jax meaning tanx; its results come back, and its error if it fails."""
+    """With tanx as jax; its results are returned, or its error if it fails."""
     program = tmp_path / "program.py"
     program.write_text("import jax.numpy as jnp\nRESULT = {'x': jnp.arange(2.0), 'n': 3}\n")
     done = run(sys.executable, program, True, 60.0)

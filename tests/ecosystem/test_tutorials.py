@@ -44,7 +44,7 @@ AttributeError
 
 
 def test_cells_of_pages(tmp_path):
-    """Of Markdown and of notebooks; of two forms of one page the former counts."""
+    """Markdown and notebooks; of two forms of one page Markdown is used."""
     (tmp_path / "page.md").write_text(PAGE)
     code = {"cell_type": "code", "source": ["1 +\n", "1"], "metadata": {"tags": ["hide"]}}
     book = json.dumps({"cells": [{"cell_type": "markdown", "source": [], "metadata": {}}, code]})
@@ -110,7 +110,7 @@ def test_reasons(reason, words):
 
 
 def test_a_page_is_run():
-    """Cells share their names; magic is left out; jax means tanx."""
+    """Cells share their names; magic commands are removed; jax means tanx."""
     found = run(sys.executable, [
         "import jax\n%matplotlib inline\nx = jax.numpy.arange(3.)\nx", "print(1)\nx;",
         "%timeit x + 1",

@@ -1,4 +1,4 @@
-"""The cells of JAX's documentation, on JAX and on tanx: do they show the same?
+"""Run the cells of JAX's documentation on JAX and on tanx, and compare what they show.
 
     python -m tests.ecosystem.tutorials FOLDER --jax PYTHON --tanx PYTHON [--only REGEX] [--show]
 
@@ -44,7 +44,7 @@ NOT_RUN = {
 """Pages that are not run, by their names, and why."""
 
 SEVERAL_DEVICES = re.compile(r"(?m)^.*(jax_num_cpu_devices|host_platform_device_count).*$")
-"""Lines that ask for more CPU devices: they are left out, and cells that need them fail on JAX."""
+"""Lines that request more CPU devices: they are removed, and cells that need them fail on JAX."""
 
 
 CELLS_NOT_RUN = {
@@ -56,8 +56,8 @@ CELLS_NOT_RUN = {
     r"mlir\.custom_call|mlir\.dialects": "builds MLIR by XLA's bindings",
     r"^len\(\w+\.mlir_module_serialized\)": "bytes of a file",
 }
-"""Cells that are not compared, by what they contain, and why; nor are later cells of the page that
-fail for lack of them."""
+"""Cells that are not compared, by text that they contain, and why. Later cells of the page that
+fail because of them are not compared either."""
 
 
 ON_PURPOSE = {
@@ -76,7 +76,7 @@ ON_PURPOSE = {
                                        "and not carried",
     r"^c\.mul = False": "a change of a static object is seen (docs/gotchas/01_static_state.md)",
 }
-"""Cells that show something else than on JAX, by what they contain, and why."""
+"""Cells that show something else than on JAX, by text that they contain, and why."""
 
 
 REASONS = {
@@ -88,12 +88,12 @@ REASONS = {
     r"JAX here": "fails on JAX, too",
     r"needs a cell before": "needs a cell before that is not run",
 }
-"""Reasons for which cells are skipped, in a few words, by patterns of the longer ones."""
+"""Short forms of the reasons for skipping cells, by patterns of the long forms."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a cell shows, and the classes and messages of exceptions that it catches."""
+    """The text of a cell, and the classes and messages of exceptions that it catches."""
 
     text: str = ""
     error: str = ""
@@ -101,9 +101,9 @@ class Outcome:
     caught: tuple = ()
 
     def without_messages(self, classes: Sequence[str]) -> str:
-        """The text, with the class of an exception in the place of its message.
+        """The text, with the message of an exception replaced by its class.
 
-        Where JAX raises a plain ``Exception``, among its ``classes``, any class will do.
+        If JAX raises a plain ``Exception``, one of its ``classes``, any class is accepted.
         """
         text = self.text
         for (kind, message), wanted in zip(self.caught, classes):
@@ -115,9 +115,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a cell compares: "equal", "words" (an error with another message), "digits" (numbers
-    that differ by less than ``DIGITS``), "different" or "skipped"; and why it is skipped, or in
-    what it differs."""
+    """The result of a comparison: "equal", "words" (another message of an error), "digits" (numbers
+    that differ by less than ``DIGITS``), "different" or "skipped"; and the reason for skipping, or
+    the difference."""
 
     kind: str
     reason: str = ""
@@ -126,7 +126,7 @@ class Verdict:
 # ---------------------------------------------------------------------------- what is compared
 
 DIGITS = 0.01
-"""By how much numbers may differ that cells get by cancellation, such as finite differences."""
+"""The tolerance for numbers that suffer from cancellation, such as finite differences."""
 
 _VARIES = [
     (r"0x[0-9a-f]{6,}|\b\d{13,15}\b", "ADDRESS"),
@@ -143,8 +143,8 @@ _TOKEN = re.compile(r"(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])|\d+\.\d*(
 
 
 def tokens(text: str) -> list[str]:
-    """Words, numbers and signs without what varies from run to run; names of values in StableHLO
-    are numbered in their order."""
+    """Words, numbers and signs without parts that vary from run to run; names of values in
+    StableHLO are numbered in order."""
     for pattern, by in _VARIES:
         text = re.sub(pattern, by, text)
     values: dict[str, str] = {}
@@ -153,8 +153,8 @@ def tokens(text: str) -> list[str]:
 
 
 def same(ours: str, theirs: str, in_order: bool = True, rounding: float = 1e-4) -> bool:
-    """Whether two texts are equal up to rounding, spaces, and what varies from run to run; with
-    ``in_order=False`` up to the order of lines, too."""
+    """Whether two texts are equal up to rounding, spaces, and parts that vary from run to run; with
+    ``in_order=False`` also up to the order of lines."""
     if not in_order:
         ours, theirs = ("\n".join(sorted(text.splitlines())) for text in (ours, theirs))
     a, b = tokens(ours), tokens(theirs)
@@ -195,7 +195,7 @@ def verdict(cell: Cell, ours: Outcome, theirs: Outcome, in_order: bool = True) -
 
 
 def run(python: Path, sources: list[str], as_jax: bool, seconds: int) -> list[Outcome]:
-    """What the cells of a page show on one system."""
+    """The outcomes of the cells of a page on one system."""
     with tempfile.TemporaryDirectory() as folder:
         given, found = Path(folder, "cells.json"), Path(folder, "outcomes.json")
         given.write_text(json.dumps(sources), encoding="utf-8")
@@ -216,7 +216,7 @@ def run(python: Path, sources: list[str], as_jax: bool, seconds: int) -> list[Ou
 
 
 def kept(folder: Path | None, python: Path, sources: list[str], seconds: int) -> list[Outcome]:
-    """What JAX shows; from a folder if it was run for these cells before."""
+    """The outcomes on JAX, from a folder if these cells were run before."""
     if folder is None:
         return run(python, sources, False, seconds)
     runner = (HERE / "run_page.py").read_text(encoding="utf-8")
@@ -236,7 +236,7 @@ def compare(page: list[Cell], options: argparse.Namespace) -> list[Verdict]:
     ours = run(options.tanx, sources, True, options.seconds)
     verdicts, in_order, lacking = [], True, ""
     for cell, mine, other in zip(page, ours, theirs):
-        in_order &= re.search(r"debug\.|callback", cell.source) is None  # these promise no order
+        in_order &= re.search(r"debug\.|callback", cell.source) is None  # without a specified order
         why = next((w for p, w in CELLS_NOT_RUN.items() if re.search(p, cell.source)), "")
         lacking = lacking or why
         if "skip-execution" in cell.tags:
@@ -254,7 +254,7 @@ def compare(page: list[Cell], options: argparse.Namespace) -> list[Verdict]:
 
 
 def kind_of(reason: str) -> str:
-    """A reason for which a cell is skipped, in a few words."""
+    """The short form of a reason for skipping a cell."""
     return next((words for pattern, words in REASONS.items() if re.search(pattern, reason)), reason)
 
 

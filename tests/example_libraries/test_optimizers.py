@@ -1,4 +1,4 @@
-"""Optimizers: against plain NumPy, compiled, on pytrees; schedules, states, mistakes."""
+"""Optimizers: against plain NumPy, compiled, on pytrees; schedules, states, errors."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ METHODS = {
 
 
 def slope(x):
-    """The gradient of half a sum of squares, one of which does not move."""
+    """The gradient of half a sum of squares; one component is zero."""
     return x * np.array([1.0, 2.0, 0.0], x.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Layers: JAX's shapes, parameters and numbers for the same keys; compiled, learned, batched."""
+"""Layers: JAX's shapes, parameters and numbers for the same keys; compiled, trained, batched."""
 
 import numpy as np
 import pytest

@@ -18,7 +18,7 @@ def positive(x):
 
 
 def message(fun, *args, errors=checkify.user_checks, wrap=lambda f: f):
-    """What the error says, without where it was; results must be those of the function."""
+    """The message of the error without its location; results must be those of the function."""
     err, out = wrap(checkify.checkify(fun, errors=errors))(*args)
     text = err.get()
     return text if text is None else text.partition(", at ")[0]
@@ -205,7 +205,7 @@ def test_numbers_in_loops():
 
 
 def deeper(x, n):
-    """A loop that stops by itself in a branch in a scan."""
+    """A ``while`` loop in a branch in a scan."""
     def inner(c):
         i, y = c
         check(y < 10, "{} at {}", y, i)

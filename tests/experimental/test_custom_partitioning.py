@@ -1,4 +1,4 @@
-"""Functions that say how they are divided over devices, on one device."""
+"""Functions with rules for their division over devices, on one device."""
 
 import numpy as np
 import pytest

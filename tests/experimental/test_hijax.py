@@ -1,5 +1,4 @@
-"""Types and primitives of a library's own: values that are made of arrays, under each
-transformation."""
+"""Types and primitives of a library: values that consist of arrays, under each transformation."""
 
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ F32, I8 = np.dtype("float32"), np.dtype("int8")
 
 @dataclass(frozen=True)
 class Scaled:
-    """Numbers of eight bits, and a factor for each row."""
+    """8-bit numbers, and a factor for each row."""
 
     numbers: object
     factors: object
@@ -25,7 +24,7 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Leading(MappingSpec):
-    """Batches of such are mapped along their first axis."""
+    """A batch of scaled numbers is mapped along its first axis."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,7 +61,7 @@ hijax.register_hitype(Scaled, lambda value: ScaledType(value.numbers.shape))
 
 
 class Prim(HiPrim):
-    """A primitive whose types follow from one operand; straight through for derivatives."""
+    """A primitive whose types follow from one operand; its derivative is the identity."""
 
     def __init__(self, x, out):
         self.in_avals, self.out_aval, self.params = (x,), out, {}
@@ -111,7 +110,7 @@ XS = np.linspace(-5, 9, 24, dtype=np.float32).reshape(4, 2, 3)
 
 
 def plain(x):
-    """What is left of numbers that were packed."""
+    """The numbers after packing and unpacking."""
     factors = np.abs(x).max(-1, keepdims=True) / np.float32(127)
     return np.round(x / factors) * factors
 
@@ -249,7 +248,7 @@ def test_what_vmap_does_not_map(one, rule):
 
 
 def test_ahead_of_time():
-    """Compiled functions take and give values of high types; text shows what these are made of."""
+    """Compiled functions take and return values of high types; text shows their arrays."""
     packed = pack(jnp.asarray(X))
     apart, together = tanx.jit(unpack).lower(packed), tanx.jit(pack).lower(X)
     assert "tensor<2x3xi8>, %arg1: tensor<2xf32>" in apart.as_text()
@@ -282,7 +281,7 @@ def test_what_a_traced_value_answers():
 
 
 class Sine(HiPrim):
-    """All rules from one that is written."""
+    """All rules are derived from one."""
 
     def __init__(self, x, times=1):
         self.in_avals, self.out_aval, self.params = (x,), x, {"times": times}

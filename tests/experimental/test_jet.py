@@ -51,7 +51,7 @@ def test_pytrees_in_and_out():
 
 
 def three(x):
-    """The third derivative of a function along a line, with a loop and a solution in it."""
+    """The third derivative along a line of a function with a loop and a linear solve."""
     def fun(x):
         y = lax.fori_loop(0, 3, lambda i, c: jnp.sin(c) * x, x)
         return jnp.linalg.solve(jnp.array([[2.0, y], [0.0, 1.0]]), jnp.stack([y, x]))[0]
@@ -85,7 +85,7 @@ KNOWN_ZEROS = {
 @pytest.mark.parametrize("name", KNOWN_ZEROS)
 @pytest.mark.parametrize("known", [(1, 2), (0, 2)])
 def test_zeros_that_are_known(name, known):
-    """The same as for zeros that are arguments, in value and type."""
+    """They have the same results, in value and type, as zeros that are arguments."""
     fun, x = KNOWN_ZEROS[name], jnp.array([0.3, 0.7, 1.2])
     terms = [jnp.zeros(3) if k in known else jnp.array([0.5, -1.0, 2.0]) / (k + 1)
              for k in range(3)]
@@ -132,7 +132,7 @@ def test_compiled_batched_and_differentiated():
 
 @pytest.mark.slow
 def test_order_six_through_scan_and_solve():
-    """All derivatives up to the sixth, against forward mode in itself, six times."""
+    """All derivatives up to the sixth, against forward mode nested six times."""
     def step(c, k):
         return jnp.sin(c) * k + c * c, c
 
@@ -198,7 +198,7 @@ def test_order_zero():
 
 
 class Own(Fake):
-    """A primitive of the user's own."""
+    """A user's primitive."""
 
     def __init__(self, impl):
         super().__init__("own")

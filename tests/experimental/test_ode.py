@@ -48,7 +48,7 @@ def test_like_scipy(x64):
 
 
 def test_steps_are_those_of_jax(x64):
-    """Also where steps run out, and the last polynomial is extrapolated."""
+    """Also if the limit of steps is reached, and the last polynomial is extrapolated."""
     def func(y, t):
         return jnp.sin(y) * t - y ** 2
     y0, times = jnp.array([1.0, 0.5]), jnp.linspace(0.0, 3, 4)
@@ -87,7 +87,7 @@ def decay_by_one(y, t):
 
 
 def test_times():
-    """One, twice the same, backwards; each in its turn, by the same code."""
+    """One time, equal times, descending times; with the same compiled code for equal shapes."""
     compiled = tanx.jit(lambda t: odeint(decay_by_one, 1.0, t, rtol=1e-6, atol=1e-6))
     e = np.e
     for times, want in (([0.0], [1.0]), ([0.0, 0.0, 1.0], [1, 1, 1 / e]),
@@ -108,7 +108,7 @@ def test_pytrees_and_dtypes():
 
 
 def test_steps_are_not_longer_than_hmax():
-    """A kick that long steps would not see."""
+    """Long steps would skip a short pulse."""
     def kick(y, t):
         return jnp.where(abs(t - 7.3) < 0.05, 1.0, 0.0)
     times = jnp.array([0.0, 10.0])

@@ -1,4 +1,4 @@
-"""One process, one device: meshes, topologies, and what processes do to each other."""
+"""One process, one device: meshes, topologies, and communication between processes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Functions with metadata, at a place, in one kernel; callbacks that fill buffers."""
+"""Functions with metadata, in a memory space, in one kernel; callbacks that fill buffers."""
 
 import numpy as np
 import pytest

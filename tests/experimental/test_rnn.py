@@ -24,7 +24,7 @@ def operands(layers, both, sizes=(4, 5), batch=4, time=3):
 
 
 def plainly(x, h_0, c_0, weights, lengths, sizes, layers, both):
-    """One sequence, one layer, one direction, one step at a time."""
+    """An LSTM by loops over layers, directions, sequences and steps."""
     directions = 2 if both else 1
     parts = [{k: np.asarray(v) for k, v in part.items()}
              for part in rnn.unpack_lstm_weights(weights, *sizes, layers, both)]
@@ -64,7 +64,7 @@ def test_weights_in_parts(layers, both):
 
 
 def test_layout_is_that_of_jax():
-    """Where each part begins; JAX's numbers."""
+    """The start of each part; JAX's numbers."""
     assert rnn.get_num_params_in_lstm(4, 5, 1, False) == 220
     assert rnn.get_num_params_in_lstm(4, 5, 2, True) == 1120
     parts = rnn.unpack_lstm_weights(np.arange(1120), 4, 5, 2, True)

@@ -1,4 +1,4 @@
-"""Small modules of tanx.experimental: kept code, keys used twice, files of TensorStore."""
+"""Small modules of tanx.experimental: the cache of code, keys used twice, TensorStore files."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_managers_of_checkpoints():
 
 
 def test_colocated_functions():
-    """They run here, on arrays that are there."""
+    """They run in this process, on the arrays themselves."""
     x = jnp.arange(3.0)
     double = colocated_python.colocated_python(lambda x: 2 * x)
     assert double(x).tolist() == [0, 2, 4]

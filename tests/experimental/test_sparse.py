@@ -1,4 +1,4 @@
-"""Sparse arrays: every function against what it does on dense arrays, under all transformations."""
+"""Sparse arrays: every function against the same on dense arrays, under all transformations."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ ADD = (((1,), (0,)), ((), ()))
 
 
 def thin(*shape, dtype=np.float32):
-    """A dense array, most of whose elements are zero."""
+    """A dense array with mostly zeros."""
     values = RNG.normal(size=shape)
     return jnp.asarray(np.where(RNG.random(shape) < 0.4, values, 0).astype(dtype))
 
@@ -79,7 +79,7 @@ def test_layouts_change(layout):
         BCOO.fromdense(x).update_layout(n_dense=1, on_inefficient="warn")
 
 
-# Functions of one or two arrays, written for dense ones; a result is sparse unless said.
+# Functions of one or two dense arrays; results are sparse unless stated.
 FUNCTIONS = {
     "neg": lambda x: -x, "abs": jnp.abs, "sin": jnp.sin, "square": lambda x: x ** 2,
     "scaled": lambda x: 3 * x, "divided": lambda x: x / 2, "astype": lambda x: x.astype("int32"),

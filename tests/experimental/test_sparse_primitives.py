@@ -1,4 +1,4 @@
-"""Operations on sparse arrays as primitives on what they store."""
+"""Operations on sparse arrays as primitives on the stored arrays."""
 
 import numpy as np
 import pytest

@@ -23,7 +23,7 @@ for name, kind in (("open_es", Open_ES), ("cma_es", CMA_ES)):
     for step_key in jax.random.split(key, 20):
         state, fitness = generation(state, step_key)
         best.append(fitness)
-    # CMA-ES samples along eigenvectors, whose signs are free: later generations differ by these.
+    # CMA-ES samples along eigenvectors, whose signs are arbitrary: later generations differ.
     found[name] = jnp.stack(best[:5] if name == "open_es" else best[:1])
     found[name + " converges"] = best[-1] < best[0]
 RESULT = {"best": found}

@@ -40,7 +40,7 @@ svi = SVI(model, guide, numpyro.optim.Adam(0.05), Trace_ELBO())
 fitted = svi.run(random.key(2), 200, x, y, progress_bar=False)
 values = jnp.array([0.1, 0.5, 0.9])
 RESULT = {"mean": {k: v.mean() for k, v in mcmc.get_samples().items()},
-          # Chains part from one another by rounding: what is compared are expectations.
+          # Chains diverge by rounding: only expectations are compared.
           "schools": {"mu": drawn["mu"].mean() / 5, "tau": jnp.median(drawn["tau"]) / 5,
                       "theta": drawn["theta"].mean(0) / 10},
           "losses": fitted.losses[-20:].mean(),

@@ -1,1 +1,1 @@
-"""Six well-known kinds of programs, as people write them for JAX, with its libraries."""
+"""Six typical programs for JAX, written with its libraries."""

@@ -1,11 +1,11 @@
-"""Six programs on JAX and on tanx, unchanged: the same results, and in what time?
+"""Run six programs unchanged on JAX and on tanx, and compare results and times.
 
     python -m tests.ecosystem.well_known FOLDER [--only REGEX] [--rounds N] [--write]
 
 FOLDER has both environments, as ``python -m tests.ecosystem --make FOLDER`` makes them. The systems
-take turns; seconds are the least of all rounds, from the first import to the last result, with all
-compilation. In each round tanx runs twice: with an empty cache of compiled code, and then with what
-it has kept there. ``--write`` puts the rows into docs/from_jax.md.
+alternate; seconds are the minimum of all rounds, from the first import to the last result, with all
+compilation. In each round tanx runs twice: with an empty cache of compiled code, and then with the
+code that it has cached. ``--write`` puts the rows into docs/from_jax.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HEAD = "| program | outcome | tanx, s | tanx again, s | JAX, s | measured inside
 
 
 def rounds(program: Path, options: argparse.Namespace) -> dict[str, list[Outcome]]:
-    """What the program gave in each round: on tanx first and again, and on JAX."""
+    """The results in each round: on tanx with an empty and with a full cache, and on JAX."""
     found: dict[str, list[Outcome]] = {"tanx": [], "again": [], "JAX": []}
     for _ in range(options.rounds):
         with tempfile.TemporaryDirectory() as cache:
@@ -41,7 +41,7 @@ def rounds(program: Path, options: argparse.Namespace) -> dict[str, list[Outcome
 
 
 def figures(ours: list[Outcome], theirs: list[Outcome]) -> str:
-    """The least of what programs measured themselves, on both systems."""
+    """The minima of the times that programs measure themselves, on both systems."""
     def least(outcomes: list[Outcome], name: str) -> float:
         return min((o.figures or {})[name] for o in outcomes)
     return "; ".join(f"{name}: {least(ours, name):.2f}, JAX {least(theirs, name):.2f}"

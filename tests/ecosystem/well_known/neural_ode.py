@@ -9,7 +9,7 @@ import optax
 
 
 class Motion(eqx.Module):
-    """The solution of an equation whose right side is a network."""
+    """The solution of an equation whose right-hand side is a network."""
 
     field: eqx.nn.MLP
 
@@ -22,7 +22,7 @@ class Motion(eqx.Module):
 
 
 def pendulum(ts, start):
-    """How a pendulum moves from a start."""
+    """The motion of a pendulum from an initial state."""
     field = dfx.ODETerm(lambda t, y, _: jnp.stack([y[1], -jnp.sin(y[0]) - 0.2 * y[1]]))
     return dfx.diffeqsolve(field, dfx.Tsit5(), ts[0], ts[-1], 0.01, start,
                            stepsize_controller=dfx.PIDController(rtol=1e-5, atol=1e-7),

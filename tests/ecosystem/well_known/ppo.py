@@ -29,7 +29,7 @@ optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(2.5e-3, eps=1
 
 
 def rollout(params, carry, key):
-    """One step of all environments: what was seen, done and gained."""
+    """One step of all environments: observations, actions and rewards."""
     obs, state = carry
     act_key, step_key = jax.random.split(key)
     logits, value = network.apply(params, obs)
@@ -41,7 +41,7 @@ def rollout(params, carry, key):
 
 
 def advantages(values, rewards, dones, last):
-    """How much better than expected each action was, by generalised estimation."""
+    """The advantage of each action, by generalised advantage estimation."""
     def back(carry, step):
         later, following = carry
         value, reward, done = step
@@ -65,7 +65,7 @@ def loss(params, batch):
 
 
 def update(carry, key):
-    """Play, then learn from what happened."""
+    """Run the environments, then train on the result."""
     params, opt_state, obs, state = carry
     play_key, learn_key = jax.random.split(key)
     (obs, state), played = jax.lax.scan(
@@ -91,7 +91,7 @@ def update(carry, key):
 
 @jax.jit
 def train(key):
-    """Losses, and how many poles fell, for each update."""
+    """Losses, and the number of poles that fell, for each update."""
     init_key, reset_key, run_key = jax.random.split(key, 3)
     obs, state = jax.vmap(env.reset, (0, None))(jax.random.split(reset_key, ENVS), env_params)
     params = network.init(init_key, obs)

@@ -18,7 +18,7 @@ def spirals(key, count, length=40):
 
 
 class RNN(eqx.Module):
-    """A gated cell along the points, and a linear layer after the last one."""
+    """A gated cell applied to the points in order, and a linear layer after the last one."""
 
     cell: eqx.nn.GRUCell
     readout: eqx.nn.Linear

@@ -32,7 +32,7 @@ for draws in (2_000, 20_000):
     RESULT[f"mean_{draws}"] = samples["mean"].mean()
     RESULT[f"spread_{draws}"] = jnp.median(samples["spread"])
     RESULT[f"effect_{draws}"] = samples["effect"].mean(0)
-    for key in jax.random.split(jax.random.key(1), 2):  # without warming up; the first compiles
+    for key in jax.random.split(jax.random.key(1), 2):  # without warm-up; the first call compiles
         sampler.post_warmup_state = sampler.last_state
         start = time.perf_counter()
         sampler.run(key, extra_fields=("num_steps",))

@@ -26,7 +26,7 @@ def normed(x, scale):
 
 
 def attention(x, layer):
-    """Each place looks at those before it, with several heads."""
+    """Causal attention with several heads."""
     q, k, v = jnp.split((x @ layer["qkv"]).reshape(LENGTH, HEADS, -1), 3, -1)
     scores = jnp.einsum("ihd,jhd->hij", q, k) * q.shape[-1] ** -0.5
     scores = jnp.where(jnp.tril(jnp.ones((LENGTH, LENGTH), bool)), scores, -1e30)
@@ -35,7 +35,7 @@ def attention(x, layer):
 
 
 def logits(params, tokens):
-    """The logits of the following token, at each place."""
+    """The logits of the following token, at each position."""
     x = params["words"][tokens] + params["places"]
     for layer in params["layers"]:
         x = x + attention(normed(x, layer["norms"][0]), layer)
