@@ -1,4 +1,4 @@
-"""Axes that are not there: the error names the function that was called, and the array's type."""
+"""Axes out of range: the error names the function that was called and the array's type."""
 
 import numpy as np
 import pytest

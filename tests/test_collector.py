@@ -1,4 +1,4 @@
-"""The garbage collector rests for a while, and goes on as it was."""
+"""The garbage collector is disabled for a while, and restored."""
 
 import gc
 import os
@@ -24,7 +24,7 @@ def test_blocks_may_overlap():
         thread = threading.Thread(target=other)
         thread.start()
         entered.wait()
-    assert not gc.isenabled()  # the other one is not done
+    assert not gc.isenabled()  # the other thread is still inside
     leave.set()
     thread.join()
     assert gc.isenabled()

@@ -25,13 +25,13 @@ from tanx._base.config import (
 
 DATA = Path(__file__).parent / "data"
 OPTIONS = json.loads((DATA / "options.json").read_text())
-# Code is kept on disk without being asked to, so there is a limit, and no least time to compile.
+# Code is stored on disk by default, so there is a size limit, and no minimum compile time.
 DIFFERENT = {"jax_compilation_cache_max_size": 1 << 30,
              "jax_persistent_cache_min_compile_time_secs": 0.0}
 
 
 def in_thread(fun):
-    """The result of ``fun()`` in a thread of its own."""
+    """The result of ``fun()`` in a new thread."""
     results = []
     thread = threading.Thread(target=lambda: results.append(fun()))
     thread.start()
@@ -40,7 +40,7 @@ def in_thread(fun):
 
 
 def in_process(code, **environment):
-    """What a new process prints."""
+    """The output of a new process."""
     done = subprocess.run(
         [sys.executable, "-c", f"from tanx._base.config import *\n{code}"], text=True,
         capture_output=True, cwd=DATA.parent.parent, env={**os.environ, **environment})
@@ -55,7 +55,7 @@ def text_of(error, fun, *args):
 
 @pytest.fixture
 def restored():
-    """Puts back the values for the process."""
+    """Restore the process-wide values."""
     before = config.values
     yield
     for name, value in before.items():

@@ -1,4 +1,4 @@
-"""What the documentation shows is what happens."""
+"""The examples of the documentation print the text that it shows."""
 
 import contextlib
 import io
@@ -15,7 +15,7 @@ _BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def pairs(text: str):
-    """Blocks of Python, each with the text that stands behind it as what it prints."""
+    """Blocks of Python, each with the text that follows it as its expected output."""
     blocks = [match.groups() for match in _BLOCK.finditer(text)]
     for (kind, code), (following, output) in zip(blocks, [*blocks[1:], ("", "")]):
         if kind == "python":
@@ -28,7 +28,7 @@ def test_examples_print_what_is_written_behind_them(page):
     text = page.read_text(encoding="utf-8")
     if "from tanx.extend import c_function" in text and shutil.which("cc") is None:
         pytest.skip("needs a C compiler")
-    with np.printoptions():  # what a page sets is undone
+    with np.printoptions():  # restores options that a page sets
         for code, expected in pairs(text):
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):

@@ -1,4 +1,4 @@
-"""Types: promotion is JAX's for every pair, and what users write is understood or refused."""
+"""Types: promotion as in JAX for every pair, and the names and objects that users may pass."""
 
 import json
 import timeit
@@ -22,7 +22,7 @@ from tanx.dtypes import (
     scalar_types,
 )
 
-# Made once by JAX: for each setting, the type of each pair of operands; a star marks weak types,
+# Recorded from JAX: for each setting, the type of each pair of operands. A star marks weak types,
 # an exclamation mark pairs that do not promote.
 TABLES = json.loads((Path(__file__).parent / "data" / "promotion.json").read_text())
 OPERANDS = TABLES.pop("operands")
@@ -31,7 +31,7 @@ TYPES = [name for name in OPERANDS if name not in PYTHON]
 
 
 class Generator(NamedTuple):
-    """As much of a random generator as a type of keys needs."""
+    """The attributes of a random generator that a type of keys needs."""
 
     tag: str
     key_shape: tuple[int, ...]
@@ -41,7 +41,7 @@ KEY = dtypes.KeyType(Generator("fry", (2,)))
 
 
 class Value:
-    """Something with a type, as arrays have."""
+    """An object with a type, like an array."""
 
     __slots__ = ("dtype", "weak_type")
 
@@ -51,7 +51,7 @@ class Value:
 
 
 class Stranger:
-    """An array of some other library."""
+    """An array of another library."""
 
     def __init__(self, dtype):
         self.dtype = np.dtype(dtype)
@@ -86,7 +86,7 @@ def test_promotion_of_every_pair_is_that_of_jax(setting):
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_promotion_does_not_depend_on_order(strict):
-    """So that operands can be joined one after the other; None stands for no common type."""
+    """Operands can be joined one after the other; None means no common type."""
     nodes = [*map(np.dtype, TYPES), *PYTHON.values()]
 
     def join(a, b):

@@ -1,4 +1,4 @@
-"""Exceptions: JAX's hierarchy, and texts that show the user's line and the way out."""
+"""Exceptions: JAX's hierarchy, and messages with the user's line and a hint."""
 
 import inspect
 import json
@@ -34,7 +34,7 @@ OF_TRACERS = [name for name in BASES if issubclass(getattr(errors, name), errors
 
 
 class Tracer:
-    """As much of a tracer as an error needs."""
+    """The attributes of a tracer that an error needs."""
 
     aval = "float32[3]"
 
@@ -206,7 +206,7 @@ WARNINGS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:x.at:FutureWarning")  # beside the one that is asked for
+@pytest.mark.filterwarnings("ignore:x.at:FutureWarning")  # besides the expected one
 @pytest.mark.parametrize("jit", [False, True])
 @pytest.mark.parametrize("name, category, call", WARNINGS)
 def test_warnings_speak_of_the_call_and_point_to_it(name, category, call, jit):

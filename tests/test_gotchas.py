@@ -1,4 +1,4 @@
-"""Traps that tanx removes: code as its users would write it, and the result that was promised."""
+"""Traps that tanx removes: users' code, and the promised result."""
 
 
 import tanx as jax

@@ -1,4 +1,4 @@
-"""Images resampled: recorded values, a plain reference, derivatives, batches, errors."""
+"""Resampled images: recorded values, a plain reference, derivatives, batches, errors."""
 
 import ml_dtypes
 import numpy as np
@@ -74,7 +74,7 @@ def test_values(method, antialias):
 
 @pytest.mark.parametrize("method", ["linear", "cubic"])
 def test_large_images(method):
-    """Products in tiles, whose factors are read at places that are themselves read."""
+    """Tiled products whose factors are gathered by indices from memory."""
     image = jnp.asarray(np.random.default_rng(0).normal(size=(256, 256)), jnp.float32)
     rows = np.stack([resize(image[:, k], (512,), method) for k in range(256)], 1)
     wanted = np.stack([resize(jnp.asarray(row), (512,), method) for row in rows])
@@ -140,7 +140,7 @@ def test_names_of_methods():
 
 
 def test_work_is_proportional_to_pixels():
-    """Four taps, whatever the size: the products of a matrix would have a thousand."""
+    """Four taps for any size: a matrix product would have a thousand terms."""
     jaxpr = tanx.make_jaxpr(lambda x: resize(x, (2000,), "cubic"))(jnp.zeros(1000))
     assert "dot_general" not in str(jaxpr) and "f32[2000,5]" in str(jaxpr)
 

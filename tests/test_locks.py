@@ -31,7 +31,7 @@ def test_nobody_holds_a_lock_in_the_child_of_a_fork():
     if not child:
         os._exit(0 if lock.acquire(timeout=60) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert not lock.acquire(blocking=False)  # here it is held as before
+    assert not lock.acquire(blocking=False)  # in this process it is still held
     enough.set()
     thread.join()
     with lock:
@@ -39,7 +39,7 @@ def test_nobody_holds_a_lock_in_the_child_of_a_fork():
 
 
 class Slow:
-    """Finds one module, which takes a while to load, unless ``wait`` is cleared."""
+    """A finder for one module that takes ``seconds`` to load."""
 
     name = "tanx._slow_for_a_test"
 

@@ -1,4 +1,4 @@
-"""Memory does not grow: thousands of calls leave nothing behind."""
+"""Memory does not grow: thousands of calls leak nothing."""
 
 import gc
 import itertools
@@ -67,10 +67,10 @@ PROGRAMS = {
 
 
 def growth(run, times: int) -> float:
-    """Bytes that one call leaves behind, on average, caches once warm.
+    """The bytes that one call leaks on average, with warm caches.
 
-    The least of a few turns: tables that grow now and then do so in one of them, leaks in all.
-    Python's own table of attributes keeps names alive that were made up, some thousands of them.
+    The minimum of a few rounds: tables that grow now and then do so in one of them, leaks in all.
+    Python's cache of attributes keeps thousands of generated names alive.
     """
     def rounds(count):
         for _ in range(count):
@@ -94,14 +94,14 @@ def growth(run, times: int) -> float:
 
 @pytest.fixture(scope="module", autouse=True)
 def only_what_is_new():
-    """Spare the collector a look at all that earlier tests have left: a second each time."""
+    """Exclude objects of earlier tests from collections, which would take a second each."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_calls_leave_nothing_behind(name):
-    # Tracking allocations makes all slow, so these are few; an object takes 40 bytes and more.
+    # Tracking allocations is slow, so calls are few; an object takes at least 40 bytes.
     assert growth(PROGRAMS[name], 300 if name.startswith("eager") else 20) < 32
 
 
@@ -120,7 +120,7 @@ def test_ten_thousand_calls(name):
         gc.collect()
 
     times = 500 if name.startswith("a new jit") or name.startswith("a new closure") else 10_000
-    rounds(times // 10)  # those are compiled each time
+    rounds(times // 10)  # new functions are compiled each time
     before = resident()
     rounds(times)
     assert resident() - before < 8 << 20

@@ -1,5 +1,4 @@
-"""What users get wrong in their first hour, and what they read: the function that they called,
-the rule, the values, a way out."""
+"""Messages for mistakes of new users: the function that was called, the rule, values, a hint."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Listeners: what they hear of compilations, and how they come and go."""
+"""Listeners: events of compilations, registration and removal."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every option does what it says, or says that it does nothing here, and why."""
+"""Every option has its effect, or its description says that it has none, and why."""
 
 import gc
 import logging
@@ -32,7 +32,7 @@ def raises(error, fun, text=""):
 
 
 def logged(caplog, fun):
-    """What was written to the logger while ``fun`` ran."""
+    """The log messages while ``fun`` ran."""
     caplog.clear()
     with caplog.at_level(logging.WARNING, "tanx"):
         fun()
@@ -40,7 +40,7 @@ def logged(caplog, fun):
 
 
 def in_process(code, **environment):
-    """What a new process prints; its errors, too."""
+    """The output of a new process, including errors."""
     done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, env={
         **os.environ, **environment})
     return done.stdout + done.stderr
@@ -53,7 +53,7 @@ def four_calls(fun, *args):
 
 
 # -- one check for each option ---------------------------------------------------------------------
-# Each runs inside of a context in which the option has the value given, and once outside.
+# Each runs inside a context with the given value of the option, and once outside.
 
 
 def cycle():
@@ -363,7 +363,7 @@ def test_devices_that_are_there(name, value):
     config.update(name, before)
 
 
-ELSEWHERE = {  # options with tests of their own above, or in the file named
+ELSEWHERE = {  # options that are tested above, or in the named file
     "log_compiles", "explain_cache_misses", "array_garbage_collection_guard", "pprint_use_color",
     "logging_level", "traceback_filtering", "dump", "compilation_cache_dir", "transfer_guard",
     "enable_compilation_cache", "persistent_cache_min_compile_time_secs",

@@ -9,7 +9,7 @@ from tanx._base.records import record
 
 @record
 class Point:
-    """A place."""
+    """A point in the plane."""
 
     x: int
     y: int = 2
@@ -18,7 +18,7 @@ class Point:
 
 @record(slots=True)
 class Named(Point):
-    """A place with a name, which is given by name."""
+    """A point with a name, a keyword-only field."""
 
     name: str = dataclasses.field(kw_only=True)
 
@@ -55,7 +55,7 @@ def test_fields_and_defaults():
 def test_equality_and_hash():
     @record
     class Pair:
-        """Two values that have hashes."""
+        """Two hashable values."""
 
         a: int
         b: str = ""

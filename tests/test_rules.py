@@ -29,7 +29,7 @@ PREPARED = {name for name, primitive in primitives.items() if primitive.prepared
 
 
 def each_case(suits=lambda case: True):
-    """A test of every row that suits."""
+    """Parametrize a test by all rows that satisfy ``suits``."""
     return pytest.mark.parametrize("case", list(filter(suits, CASES)), ids=repr)
 
 
@@ -52,7 +52,7 @@ def flat(case):
 
 
 def close(actual, expected, rtol=1e-9, atol=1e-11):
-    """Equal up to rounding, in the precision of the values compared."""
+    """Check equality up to rounding, in the precision of the values compared."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert actual.shape == expected.shape
     assert actual.dtype == expected.dtype
@@ -143,7 +143,7 @@ def test_jvp_agrees_with_finite_differences(case):
 
 
 def inner(xs, ys):
-    """The real part: transposes of what is linear in real numbers only, as conj, keep no more."""
+    """The real part: functions that are only real-linear, such as conj, preserve no more."""
     return float(np.real(sum(np.sum(np.asarray(x) * np.asarray(y)) for x, y in zip(xs, ys))))
 
 

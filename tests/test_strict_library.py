@@ -1,6 +1,6 @@
-"""Functions of the library promote nothing by themselves: they run under both strict modes.
+"""Functions of the library promote nothing internally: they run under both strict modes.
 
-Arguments have one dtype and ranks that fit, so whatever raises is promotion inside of a function.
+Arguments have one dtype and matching ranks, so errors come from promotion inside a function.
 """
 
 import numpy as np
@@ -131,7 +131,7 @@ CASES = {name: (function, x) for name, function, x in cases()}
 
 
 def total(result):
-    """A number that has a gradient, of any result; None if nothing in it is a real number."""
+    """A differentiable number from any result; None if it contains no real numbers."""
     leaves = [leaf for leaf in tanx.tree.leaves(result) if hasattr(leaf, "dtype")
               and jnp.issubdtype(leaf.dtype, np.inexact)]
     return sum(jnp.sum(jnp.abs(leaf)) for leaf in leaves) if leaves else None

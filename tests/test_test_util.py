@@ -1,4 +1,4 @@
-"""Checks of derivatives: what they accept, what they find, and what they say."""
+"""Checks of derivatives: correct functions, errors that they find, and messages."""
 
 import numpy as np
 import pytest
@@ -46,14 +46,14 @@ def wrong_slope(factor):
 
 
 def wrong_value(x):
-    """A square that gives another value when it is differentiated."""
+    """A square that returns another value when it is differentiated."""
     square = tanx.custom_jvp(lambda x: x * x)
     square.defjvp(lambda x, t: (x[0] + 0.5, 2 * x[0] * t[0]))
     return square(x)
 
 
 def wrong_second(x):
-    """A cube whose first derivative is right, and the second wrong."""
+    """A cube with a correct first derivative and a wrong second one."""
     slope = tanx.custom_jvp(lambda x: 3 * x * x)
     slope.defjvp(lambda x, t: (3 * x[0] * x[0], 7 * x[0] * t[0]))
     cube = tanx.custom_jvp(lambda x: x ** 3)

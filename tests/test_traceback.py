@@ -1,4 +1,4 @@
-"""The frames of tanx stay out of users' tracebacks, and everything else stays in."""
+"""Users' tracebacks contain no frames of tanx, but all others."""
 
 import contextlib
 import inspect
@@ -16,7 +16,7 @@ from tanx._base.traceback import boundary, trimmed
 
 
 def in_package(source, **names):
-    """Run ``source`` as if it were a file of the package; the function it defines last."""
+    """Run ``source`` as a file of the package; return the function it defines last."""
     code = compile(inspect.cleandoc(source), f"{tanx.__path__[0]}/_imagined/room.py", "exec")
     room = {"__name__": "tanx._imagined.room", **names}
     exec(code, room)
@@ -24,7 +24,7 @@ def in_package(source, **names):
 
 
 def frames(call):
-    """Names of the functions in the traceback of ``call()``, without the one here."""
+    """The names of the functions in the traceback of ``call()``, without this one."""
     with pytest.raises(ValueError) as caught:
         call()
     return [entry.name for entry in traceback.extract_tb(caught.value.__traceback__)][1:]

@@ -1,4 +1,4 @@
-"""Pytrees: what is a node, how trees come apart and together, and what errors say."""
+"""Pytrees: nodes, flattening and unflattening, and messages."""
 
 import copy
 import functools
@@ -110,7 +110,7 @@ def test_order_of_leaves():
 
 
 def test_keys_keep_their_types():
-    """Structures with keys 1 and True are equal, yet each tree gets its own keys back."""
+    """Structures with keys 1 and True are equal, but each tree keeps its own keys."""
     for key in (1, True, 1.0):
         (back,) = tree_map(lambda x: x, {key: 0})
         assert type(back) is type(key)

@@ -14,7 +14,7 @@ from tanx._base.tuples import NamedTuple
 
 
 class Ours(NamedTuple):
-    """A place."""
+    """A point in the plane."""
 
     x: int
     names: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Ours(NamedTuple):
 
 
 class Theirs(typing.NamedTuple):
-    """A place."""
+    """A point in the plane."""
 
     x: int
     names: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ def test_defaults_come_last():
 
 
 def test_imports_compile_no_annotations():
-    """In a process of its own, as it is about what an import does."""
+    """In a separate process, because it tests an import."""
     code = """
 import numpy, typing
 made = []

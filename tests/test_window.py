@@ -1,4 +1,4 @@
-"""A window gives what it shows its public name."""
+"""A window gives the objects that it shows their public names."""
 
 import pickle
 import subprocess
@@ -78,7 +78,7 @@ def test_published_functions_can_be_pickled(window):
 
 @pytest.mark.parametrize("package", ["tanx", "tanx.scipy", "tanx.experimental"])
 def test_a_package_shows_modules_that_are_not_loaded_yet(package):
-    """In a process of its own, as other tests load modules."""
+    """In a separate process, because other tests load modules."""
     code = f"""
 import {package} as package
 for name in package.__all__:

@@ -14,7 +14,7 @@ Other = namedtuple("Other", "x y")
 
 
 class Box:
-    """A class registered with functions; the mark is aux data."""
+    """A class registered with functions; the mark is auxiliary data."""
 
     def __init__(self, *items, mark=None):
         self.items, self.mark = items, mark

@@ -1,4 +1,4 @@
-"""What tanx.explain finds out: lines, equations, kernels, memory, times, traces."""
+"""The facts that tanx.explain collects: lines, equations, kernels, memory, times, traces."""
 
 import numpy as np
 import pytest
@@ -192,7 +192,7 @@ def test_a_function_with_references():
         return counter[...] * 2
 
     assert facts_of(count, jnp.ones(4)).kernels
-    assert float(counter[...].sum()) == 0.0  # nothing was counted
+    assert float(counter[...].sum()) == 0.0  # the function did not run
 
 
 def test_errors():
@@ -205,7 +205,7 @@ def test_errors():
 
 
 def test_kernels_that_are_on_disk_are_not_compiled_again(tmp_path, monkeypatch):
-    """Only the entry point with the clocks is."""
+    """Only the entry point that measures times is compiled."""
     from tanx._base.config import compilation_cache_dir, enable_compilation_cache
     from tanx._compiler.emit.cpu import module
     texts, assemble = [], module.assemble

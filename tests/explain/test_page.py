@@ -1,4 +1,4 @@
-"""The page and the text: well-formed, complete, small, and free of anything from outside."""
+"""The page and the text: well-formed, complete, small, and without external resources."""
 
 import html.parser
 import json
@@ -15,7 +15,7 @@ VOID = {"meta", "br", "hr", "img", "input", "link"}
 
 
 class Checker(html.parser.HTMLParser):
-    """Checks that elements are closed in order, and collects what is in them."""
+    """Checks that elements are closed in order, and collects their text."""
 
     def __init__(self, page):
         super().__init__()

@@ -1,8 +1,8 @@
 """A checker of StableHLO text that needs no other compiler.
 
-It knows MLIR's names and types, not its operations: a value is defined once, before its uses and in
-a block around them; every use repeats its type; functions that are called exist and have the types
-of the call; braces match.
+It checks names and types, not operations: a value is defined once, before its uses and in a block
+around them; every use repeats its type; functions that are called exist and have the types of the
+call; braces match.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ CALL = re.compile(r"call @([\w.-]+)\(.*?\) : \((.*)\) -> (.*)$")
 
 
 def check(text: str) -> int:
-    """Raise an AssertionError at the first line that is wrong; the number of operations."""
+    """Raise an AssertionError at the first wrong line; return the number of operations."""
     return _Checker(text).operations
 
 
 class _Checker:
-    """The scopes that are open, each with the types of its values and the results it will give."""
+    """The open scopes, each with the types of its values and of its results."""
 
     def __init__(self, text: str):
         lines = [re.sub(r" loc\(.*\)$", "", line.strip()) for line in text.splitlines()]
@@ -90,7 +90,7 @@ class _Checker:
         return found[0]
 
     def use(self, types: list[str], operation: str) -> None:
-        """Operands have the types that the operation repeats."""
+        """Check that operands have the types that the operation repeats."""
         listed = TYPE.findall(operation.rpartition(" : ")[2].partition(" -> ")[0])
         if " -> " in operation or operation.startswith(("return", "stablehlo.return",
                                                         "stablehlo.while")):
@@ -101,7 +101,7 @@ class _Checker:
             assert set(types) == set(listed), f"operands are {types}"
 
     def define(self, names: list[str], operation: str) -> None:
-        """Results have the types after the arrow, or the last type there is."""
+        """Give results the types after the arrow, or the last type."""
         arrow = " -> " in operation
         types = TYPE.findall(operation.rpartition(" -> " if arrow else " : ")[2])
         types = types if len(names) == len(types) else types[-1:] * len(names)

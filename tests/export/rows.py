@@ -1,4 +1,4 @@
-"""Rows of the table of cases as StableHLO, and those that have no form there."""
+"""Rows of the table of cases as StableHLO, and rows that StableHLO cannot express."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ REFUSED = {
                      "debug_print"), "a Python function"),
     "c_function": "a function of this process",
     "check": "errors found by a running program are raised in Python"}
-"""By primitive, why its rows are not translated. All others are."""
+"""For each primitive whose rows are not translated, the reason."""
 
 LOOSE = {"svd-full(complex128[2,3])": (0, 2)}
-"""By row, the results that are unique up to factors of absolute value 1."""
+"""For some rows, the results that are unique only up to factors of absolute value 1."""
 
 
 def text_of(case: Case) -> str:

@@ -1,4 +1,4 @@
-"""Files of programs that are damaged, by accident or on purpose: an error, and nothing else."""
+"""Damaged files of programs, by accident or on purpose: they raise an error, without effects."""
 
 import random
 import struct
@@ -94,7 +94,7 @@ def test_every_byte_counts(blob):
 
 
 def forged(data, rng):
-    """A file of which one section is changed, and written again with the right checksums."""
+    """A file with one changed section and correct checksums."""
     sections = unpack(data)
     name = rng.choice(list(sections))
     if name in ("module", "vjp") and rng.random() < 0.9:
@@ -128,7 +128,7 @@ def tampered(data, rng):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_forgeries(blob, seed):
-    """They are errors, or programs that are well formed and can be called."""
+    """They raise errors, or are well-formed programs that can be called."""
     rng, called = random.Random(seed), 0
     for _ in range(125):
         try:
@@ -145,7 +145,7 @@ def test_forgeries(blob, seed):
 
 
 def huge(text, **arrays):
-    """A program of a text and of facts about arrays, with the right checksums."""
+    """A file with the text of a program and the types of arrays, with correct checksums."""
     program = pack({"program": text.encode(), "names": b"[]",
                     "types": arrays.get("types", "[]").encode(), "arrays": b""})
     exported = export.export(tanx.jit(jnp.sin))(1.0)

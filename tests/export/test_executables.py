@@ -60,7 +60,7 @@ print(float(found(x, w=w)["y"].sum()), "tanx._compiler.pipeline" in sys.modules)
 
 
 def test_another_process_needs_no_compiler(tmp_path):
-    """Both processes are new: options that other tests have set would ask for other code."""
+    """Both processes are new, because options that other tests set would change the code."""
     for code in (STORE, LOAD):
         result = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path / "code")], cwd=ROOT, text=True,

@@ -1,4 +1,4 @@
-"""Exported functions: their facts, calls, derivatives, and their form as bytes."""
+"""Exported functions: attributes, calls, derivatives, and serialisation."""
 
 import collections
 import dataclasses
@@ -26,12 +26,12 @@ def spec(*shape, dtype=np.float32):
 
 
 def stored(exported, **options):
-    """The function as another process gets it."""
+    """The function after serialisation and deserialisation."""
     return export.deserialize(exported.serialize(**options))
 
 
 def check(got, expected):
-    """Values, dtypes and weak types agree."""
+    """Check that values, dtypes and weak types agree."""
     assert tree_util.tree_structure(got) == tree_util.tree_structure(expected)
     for x, y in zip(tree_util.tree_leaves(got), tree_util.tree_leaves(expected)):
         assert (x.shape, x.dtype, x.weak_type) == (y.shape, y.dtype, y.weak_type)
@@ -305,7 +305,7 @@ Pair = collections.namedtuple("Pair", "first second")
 
 
 class Tagged:
-    """A node with data beside its children."""
+    """A node with static data besides its children."""
 
     def __init__(self, tag, value):
         self.tag, self.value = tag, value

@@ -1,4 +1,4 @@
-"""Programs as StableHLO: golden texts, and what the text says of arguments and results."""
+"""Programs as StableHLO: golden texts, and attributes of arguments and results."""
 
 import re
 
@@ -166,7 +166,7 @@ def test_python_functions_have_no_form():
 
 
 def test_primitives_of_users():
-    """One whose name is taken goes by its own lowering."""
+    """A primitive with the name of one of ours is translated by its own lowering."""
     mine = Primitive("sort")
     mine.def_abstract_eval(lambda x: x)
     mlir.register_lowering(mine, mlir.lower_fun(lambda x: x * 3, multiple_results=False))

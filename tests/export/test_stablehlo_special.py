@@ -1,4 +1,4 @@
-"""Functions that StableHLO lacks: the expressions that stand for them, against SciPy and NumPy."""
+"""Functions that StableHLO lacks: the expressions that replace them, against SciPy and NumPy."""
 
 import numpy as np
 import pytest

@@ -61,7 +61,7 @@ def random_size(rng, depth=3):
 
 
 def test_sizes_agree_with_numbers():
-    """Of random expressions: values, bounds, the text, and every decision."""
+    """Values, bounds, text and comparisons of random expressions."""
     rng, scope = random.Random(0), A.scope
     numbers = list(itertools.product((1, 2, 3, 7), repeat=2))
     for _ in range(150):
@@ -286,7 +286,7 @@ def test_derivatives():
 
 
 def test_calls_with_symbolic_sizes():
-    """An exported function with symbolic sizes as a part of another one."""
+    """An exported function with symbolic sizes is called in another one."""
     inner = export.export(tanx.jit(lambda x: jnp.concatenate([x, x]) * x.shape[0]))(spec(2 * A))
     (n,) = export.symbolic_shape("n")
     outer = export.export(tanx.jit(lambda x: inner.call(jnp.concatenate([x, x])) + 1))(spec(n))

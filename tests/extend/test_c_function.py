@@ -1,4 +1,4 @@
-"""C functions as operations: source text, pointers, descriptions, rules, mistakes."""
+"""C functions as operations: source text, pointers, descriptions, rules, errors."""
 
 import ctypes
 import os
@@ -75,7 +75,7 @@ def made(name, *types, **options):
 
 
 def four_times(fun, *args):
-    """What a function gives, eagerly and in each of four calls of compiled code."""
+    """The result of a function, the same eagerly and in each of four compiled calls."""
     expected, jitted = fun(*args), tanx.jit(fun)
     for _ in range(4):
         found = jitted(*args)
@@ -329,7 +329,7 @@ def test_functions_of_libraries():
 
 
 def test_python_functions_by_pointer():
-    """Such as Numba compiles: they have an address, and perhaps a function of ctypes'."""
+    """Like Numba's functions: they have an address, and may have a ctypes function."""
     pointer = ctypes.POINTER(ctypes.c_float)
 
     @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_long, pointer, pointer)
@@ -375,7 +375,7 @@ def test_a_library_is_compiled_once(monkeypatch, tmp_path):
         assert first(2.0) == 42 and c_function(source)(2.0) == 42
         monkeypatch.setattr(c_compiler, "_libraries", {})  # as in another process
         assert c_function(source)(2.0) == 42
-        for file in tmp_path.glob("*.tanx"):  # a file that is damaged is not there
+        for file in tmp_path.glob("*.tanx"):  # a damaged file is ignored
             data = bytearray(file.read_bytes())
             data[len(data) // 2] ^= 1
             file.write_bytes(data)

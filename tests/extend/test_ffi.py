@@ -1,4 +1,4 @@
-"""Functions of shared libraries: a package's solver, what frames say, errors, threads, Ctrl-C."""
+"""Functions of shared libraries: a package's solver, call frames, errors, threads, Ctrl-C."""
 
 import ctypes
 import gc
@@ -44,7 +44,7 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def library(path):
-    """The library with its functions registered: once in a process, as names cannot be reused."""
+    """The library with its functions registered: once per process, because names are not reused."""
     found = ctypes.CDLL(str(path))
     for name in NAMES:
         register_ffi_target(name, pycapsule(getattr(found, name)))
@@ -69,7 +69,7 @@ def typed(shape, dtype=F32):
 
 
 def four_times(fun, *args):
-    """What a function gives, eagerly and in each of four calls of compiled code."""
+    """The result of a function, the same eagerly and in each of four compiled calls."""
     expected, jitted = fun(*args), tanx.jit(fun)
     for _ in range(4):
         found = jitted(*args)
@@ -182,7 +182,7 @@ def test_attributes_that_are_none(value):
 
 
 def test_attributes_are_told_apart():
-    """1, True and 1.0 are equal in Python, and three attributes in C."""
+    """1, True and 1.0 are equal in Python, but attributes of different types in C."""
     def kinds(x):
         return [ffi_call("sum_of_attributes", typed(()))(a=a) for a in (1, True, 1.0, np.int32(1))]
     jaxpr = tanx.make_jaxpr(kinds)(1.0)
@@ -465,7 +465,7 @@ def test_ctrl_c(path):
 
 
 def test_programs_are_kept_on_disk(tmp_path):
-    """Another process would find the program on disk, and the function by its name."""
+    """Another process can load the program from disk, and find the function by its name."""
     def fun(x):
         return ffi_call("kepler", x)(x, x, tolerance=1e-9) * 2
 

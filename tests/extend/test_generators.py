@@ -1,4 +1,4 @@
-"""Generators of random bits written on arrays."""
+"""Users' generators of random bits, written with array operations."""
 
 import numpy as np
 import pytest

@@ -36,7 +36,7 @@ def test_the_inverse_of_a_function():
 
 
 def counted(closed, args, counts):
-    """Bind every equation again, and count primitives, inside of loops and branches too."""
+    """Bind every equation again and count primitives, also inside loops and branches."""
     values = dict(zip(closed.jaxpr.constvars, closed.consts))
     values.update(zip(closed.jaxpr.invars, args))
     read = lambda atom: atom.val if isinstance(atom, Literal) else values[atom]
@@ -88,7 +88,7 @@ reversed_rule.defvjp(lambda x: (x * 2, x), lambda x, ct: (x * ct,))
 
 @pytest.mark.parametrize("fun, slope", [(ruled, 3.0), (reversed_rule, 5.0)], ids=["jvp", "vjp"])
 def test_functions_with_rules_are_bound_by_subfuns(fun, slope):
-    """The functions come as objects that libraries call by ``call_wrapped``."""
+    """The functions are objects that libraries call by ``call_wrapped``."""
     (eqn,) = tanx.make_jaxpr(fun)(1.0).eqns
     params = eqn.primitive.get_bind_params(eqn.params)
     assert params["subfuns"][0].call_wrapped(5.0) == [10.0]

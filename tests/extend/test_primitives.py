@@ -12,7 +12,7 @@ from tanx.interpreters import ad, batching, mlir
 
 
 def four_times(fun, *args):
-    """What a jitted function gives, the same in each of four calls."""
+    """The result of a jitted function, the same in each of four calls."""
     jitted = tanx.jit(fun)
     first, *others = [jitted(*args) for _ in range(4)]
     for other in others:
@@ -188,7 +188,7 @@ def test_an_undefined_operand_goes_through_vmap():
     assert tanx.tree.leaves([operand]) == [] and again.aval == operand.aval
 
 
-def test_defjvp_and_kin():
+def test_defjvp_and_similar_functions():
     p = Primitive("scaled_product")
     p.def_impl(lambda x, y, *, scale: x * y * scale)
     p.def_abstract_eval(lambda x, y, *, scale: x)
@@ -286,7 +286,7 @@ def test_our_own_primitives_are_in_the_books():
 
 
 def test_a_rule_of_ours_can_be_replaced_for_a_while():
-    """As debuggers of libraries do."""
+    """Debuggers of libraries do this."""
     ad.primitive_jvps[primitives.sin_p] = lambda primals, tangents, **params: (
         primitives.sin_p.bind(*primals, **params), 100.0 * tangents[0])
     try:

@@ -16,7 +16,7 @@ from tanx.interpreters import xla as xla_interpreter
 
 
 class Boxed:
-    """An array of a library's own class."""
+    """An array of a library's class."""
 
     def __init__(self, value):
         self.value = np.asarray(value)

@@ -1,4 +1,4 @@
-"""Small programs whose jaxprs are recorded in ``jaxprs.txt``, in the words of either library.
+"""Small programs for JAX or tanx; ``jaxprs.txt`` has their jaxprs.
 
 The recorded texts are JAX's; to record them again, run this file where jax is installed::
 
@@ -152,7 +152,7 @@ def loop_programs(jax):
 
 
 def numpy_programs(jax):
-    """Programs that use arrays the way NumPy's users do."""
+    """Programs that use arrays as NumPy's users do."""
     jnp = importlib.import_module(f"{jax.__name__}.numpy")
     x, m = np.ones(3, np.float32), np.ones((2, 3), np.float32)
     return {
@@ -190,7 +190,7 @@ def numpy_programs(jax):
 
 
 def branch_programs(jax):
-    """Programs with branches, and with loops that stop by themselves."""
+    """Programs with branches and ``while`` loops."""
     lax, jnp = jax.lax, importlib.import_module(f"{jax.__name__}.numpy")
     p, s, v = np.bool_(True), np.float32(3.0), np.ones(3, np.float32)
     n, c = np.int32(1), jax.device_put(np.arange(3, dtype=np.float32))
@@ -244,7 +244,7 @@ def texts(jax) -> dict[str, str]:
 
 
 def recorded() -> dict[str, str]:
-    """The texts in the record, by the names in their headings."""
+    """The recorded texts, by the names in their headings."""
     sections = RECORD.read_text(encoding="utf-8").split("## ")[1:]
     return {name: text.removesuffix("\n\n").removesuffix("\n")
             for name, _, text in (section.partition("\n") for section in sections)}

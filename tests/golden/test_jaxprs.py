@@ -1,4 +1,4 @@
-"""The jaxprs of small programs are those of JAX, to the letter."""
+"""The text of the jaxprs of small programs equals JAX's."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Runs the pages of docs/gotchas: what a block prints is what stands behind it."""
+"""Runs the pages of docs/gotchas: a block must print the text that follows it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _BLOCK = re.compile(r"^```(\w+)( jax)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: str, rival: bool = False) -> Iterator[tuple[str, str]]:
-    """Each Python block of a page with what it should print; ``rival`` picks those for JAX.
+    """Each Python block of a page with its expected output; ``rival`` selects those for JAX.
 
-    Lines have the numbers that they have in the page, and messages can show them.
+    Lines have the same numbers as in the page, and messages can show them.
     """
     text = (FOLDER / f"{page}.md").read_text(encoding="utf-8")
     linecache.cache[f"{page}.md"] = len(text), None, text.splitlines(True), f"{page}.md"
@@ -29,7 +29,7 @@ def blocks(page: str, rival: bool = False) -> Iterator[tuple[str, str]]:
 
 
 def run(page: str, rival: bool = False) -> dict[str, object]:
-    """Run a page's blocks one after the other, check what they print, return their names."""
+    """Run a page's blocks in order, check their output, return their variables."""
     names: dict[str, object] = {"__name__": page}
     ran = 0
     for code, expected in blocks(page, rival):

@@ -24,7 +24,7 @@ def test_the_page():
 
 
 def often(call, times=5):
-    """The results of some calls in a row: native code takes those from the third on."""
+    """The results of some calls in a row: native code runs from the third call on."""
     results = [call() for _ in range(times)]
     assert all(np.asarray(x).tobytes() == np.asarray(results[0]).tobytes() for x in results)
     assert all(x.dtype == results[0].dtype and x.weak_type == results[0].weak_type for x in results)
@@ -300,7 +300,7 @@ def test_sets_differ_by_the_types_of_their_items():
 
 
 class Tag:
-    """A hashable value; comparing it changes the model that it belongs to, if that is armed."""
+    """A hashable value; if its model is armed, comparing the value changes the model."""
 
     def __init__(self, model):
         self.model = model
@@ -324,7 +324,7 @@ class Tagged:
 
 
 def test_changes_while_guards_are_compared_are_seen():
-    """As by another thread: ``rate`` changes after it was compared, before all guards were."""
+    """Simulates another thread: ``rate`` changes after its guard was compared, before others."""
     model = Tagged()
     assert often(lambda: model(jnp.float32(1))) == 2
     model.tag, model.armed = Tag(model), True
@@ -448,7 +448,7 @@ def test_a_state_that_changes_at_each_call_is_reported():
 
 
 def test_a_flag_of_an_enclosing_function_does_not_count():
-    """As tests have it that were written for JAX: they set it when no trace is expected."""
+    """Tests that were written for JAX set such a flag when no trace is expected."""
     may_trace = True
 
     @tanx.jit

@@ -38,7 +38,7 @@ class Node:
 
 @pytest.fixture
 def step(monkeypatch):
-    """The collector runs each time arrays have grown by a step of bytes."""
+    """Run the collector each time the bytes of arrays have grown by a step."""
     gc.collect()
     monkeypatch.setattr(growth, "step", 32 * MIB)
     monkeypatch.setattr(growth, "base", in_use())
@@ -62,7 +62,7 @@ def test_cycles_never_hold_more_than_the_limit(step, name):
     for i in range(24):  # 96 MiB
         Node(tanx.block_until_ready(MAKERS[name](i)))
         most = max(most, in_use() - before)
-    assert most <= step + 16 * MIB  # the last array, and what it is made of
+    assert most <= step + 16 * MIB  # the last array and its operands
 
 
 def test_what_is_alive_stays_and_costs_few_collections(step):
@@ -71,7 +71,7 @@ def test_what_is_alive_stays_and_costs_few_collections(step):
                         if phase == "start" and facts["generation"] == 2 else None)
     try:
         kept = [staged(float(i)) for i in range(40)]
-        for _ in range(4):  # as much again, which goes by itself
+        for _ in range(4):  # as much again, which is freed without a collection
             for i in range(10):
                 staged(float(i))
     finally:

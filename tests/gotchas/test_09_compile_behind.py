@@ -24,7 +24,7 @@ def test_the_page():
 
 @pytest.fixture
 def slow_compiler(monkeypatch):
-    """The compiler takes a signal to go on; gives the event."""
+    """Let the compiler wait for an event, which is returned."""
     go, compiled = threading.Event(), behind.compiled
 
     def wait_and_compile(*args):
@@ -69,7 +69,7 @@ def test_each_signature_has_its_code_made_in_a_thread(slow_compiler):
     later.idle()
     assert [float(f(3.0)) for _ in range(4)] == [6.0] * 4
     assert f._cache_size() == 2
-    assert f._native  # native code takes over, as always
+    assert f._native  # later calls run native code
 
 
 def test_options_of_the_thread_that_calls_hold(slow_compiler):
@@ -125,9 +125,9 @@ def long_program(salt, size):
 
 
 async def lateness(f):
-    """How late each tick of 5 ms was while a program was compiled, and how long that took.
+    """The delay of each tick of 5 ms while a program was compiled, and the time of compilation.
 
-    The compiler may be done before the loop hears of it, but not the other way round.
+    The compiler may finish before the loop is notified, but not the other way round.
     """
     late = []
     f(X)
@@ -142,7 +142,7 @@ async def lateness(f):
 
 
 def test_the_event_loop_goes_on_while_a_program_is_compiled():
-    """Wherever the compiler is: no tick waits for most of it. How late is for quiet machines."""
+    """No tick waits for most of the compilation. A slow test checks the delay in milliseconds."""
     with enable_compilation_cache(False):
         late, seconds = asyncio.run(lateness(long_program(0, 60)))
     assert len(late) > 5 and max(late) < seconds / 2

@@ -53,7 +53,7 @@ def test_the_loop_goes_on_while_the_result_is_awaited():
 
 
 def pending():
-    """An array whose data is on its way, behind other work."""
+    """An array that is computed in the background, after other work."""
     from tanx._runtime import executable
     before, executable.LONG = executable.LONG, 0.0
     try:

@@ -64,7 +64,7 @@ def test_an_unflatten_function_that_loses_something_is_named(unflatten, message)
     own = registered(unflatten)
     with pytest.warns(UserWarning, match=message):
         jax.tree.map(lambda x: x, own(1, [2]))
-    with warnings.catch_warnings():  # it is said once
+    with warnings.catch_warnings():  # there is only one warning
         warnings.simplefilter("error")
         jax.tree.map(lambda x: x, own(1, [2]))
 
@@ -87,7 +87,7 @@ def test_nothing_is_said_about_functions_that_are_right(unflatten, leaves):
     own = registered(unflatten)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for _ in range(60):  # beyond the use from which on there is code for a structure
+        for _ in range(60):  # enough uses for compiled code for the structure
             jax.tree.map(lambda x: x, own(*leaves))
             jax.tree.map(lambda x: None, own(*leaves))
 

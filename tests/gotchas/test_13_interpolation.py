@@ -19,7 +19,7 @@ VALUES = np.random.default_rng(0).normal(size=(6, 7, 5))
 PLACES = np.random.default_rng(1).uniform((0, -1, 0), (1, 2, 4), size=(9, 3))
 
 
-# SciPy solves for its cubic splines by iteration, up to 1e-5 or so.
+# SciPy computes cubic splines by iteration, with an error of about 1e-5.
 @pytest.mark.parametrize("method, atol", [("linear", 1e-12), ("nearest", 1e-12), ("cubic", 1e-4)])
 def test_grids_agree_with_scipy(method, atol):
     with jax.enable_x64(True):

@@ -50,7 +50,7 @@ def test_it_goes_through_everything(cube, transform, argument, expected):
 def test_a_function_by_its_address():
     made = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: 2 * x)
 
-    class Numba:  # what a cfunc of Numba has
+    class Numba:  # the attributes of a Numba cfunc
         address = ctypes.cast(made, ctypes.c_void_p).value
 
     double = jax.extend.c_function(Numba(), in_types=["float64"], out_types="float64")

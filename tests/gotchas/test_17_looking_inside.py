@@ -35,9 +35,9 @@ ELEMENTWISE = ("vmap", "eager vmap", "vmap of grad", "scan", "grad of scan")
 
 
 def numbers(name: str) -> list:
-    """What a function sees in one call, by elements or as a whole."""
+    """The values that a function gets in one call, by elements or as a whole."""
     if name == "scan":
-        return [1.0, 1.0, 2.0, 2.0]  # it is called twice in a step
+        return [1.0, 1.0, 2.0, 2.0]  # two calls per step
     return [1.0, 2.0] if name in ELEMENTWISE else [[1.0, 2.0]]
 
 
@@ -75,11 +75,11 @@ def test_debug_nans_names_the_line(name):
         assert run(X).shape == X.shape
 
 
-PROMPT = "(tanx) "  # not below, where breakpoints show the source
+PROMPT = "(tanx) "  # not written below, where breakpoints show the source
 
 
 def session(fun, commands: str) -> list[str]:
-    """What breakpoints in a function of files answer."""
+    """The output of breakpoints in a function of two files."""
     stdin, stdout = io.StringIO(commands), io.StringIO()
     fun(stdin, stdout)
     return [text.strip() for text in stdout.getvalue().split(PROMPT)[1:]]

@@ -17,7 +17,7 @@ def test_the_page():
 
 
 def full(value, dtype="float32") -> tanx.Array:
-    """An array whose memory is its own."""
+    """An array that shares its memory with no other."""
     return jnp.asarray(np.full((ROWS, WIDTH), value, dtype))
 
 

@@ -9,7 +9,7 @@ import tanx
 import tanx.numpy as jnp
 from tests.gotchas import pages
 
-RUNS = []  # what ran of the known part
+RUNS = []  # one item for each run of the known part
 
 
 def test_the_page():
@@ -22,7 +22,7 @@ def fresh():
 
 
 def costly(x):
-    """A function whose runs are counted, whatever it is transformed by."""
+    """A function whose runs are counted, under all transformations."""
     return tanx.pure_callback(lambda x: RUNS.append(1) or np.sin(x), tanx.ShapeDtypeStruct(
         jnp.shape(x), jnp.float32), x, vmap_method="sequential")
 
@@ -75,7 +75,7 @@ def test_inside_of_transformations_the_known_argument_may_be_traced():
 def test_known_arguments_may_be_several_named_and_of_any_kind():
     def f(kind, tree, x, *, power):
         assert kind == "product"
-        if tree["b"] > 1:  # Python may look at what is known
+        if tree["b"] > 1:  # Python may read known values
             return tree["a"] * x ** power
         return x
 

@@ -36,7 +36,7 @@ def test_the_page():
 
 
 def test_ctrl_c_ends_every_kind_of_loop():
-    """Of several signals the quickest counts: the machine may be busy."""
+    """The shortest of several delays counts, because the machine may be busy."""
     lines = run("""
         import os, signal, threading, time
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -75,7 +75,7 @@ def test_a_forked_child_computes():
     long = tanx.jit(lambda x: tanx.lax.fori_loop(0, 20, lambda i, c: jnp.sin(c @ x), x))
     expected = [f(x), g(x), long(x), x + 1]
     for _ in range(4):
-        pending = long(x)  # work may be under way while the process forks
+        pending = long(x)  # work may be running while the process forks
         child = os.fork()
         if child == 0:
             same = False

@@ -27,7 +27,7 @@ def loaded(path, name: str):
 
 
 def like(avals) -> list[np.ndarray]:
-    """Memory for results, full of ones."""
+    """Memory for results, filled with ones."""
     return [np.full(a.shape, 1, np.uint64 if jnp.issubdtype(a.dtype, tanx.dtypes.prng_key)
                     else a.dtype) for a in avals]
 

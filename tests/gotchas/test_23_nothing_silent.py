@@ -55,12 +55,12 @@ def test_indices_out_of_bounds(name):
                 assert isinstance(caught.value, IndexError)
                 assert run is f or line in str(caught.value)
                 tanx.tree.map(np.testing.assert_array_equal, run(X, IN), expected[0])
-    for _ in range(4):  # without the mode nothing is an error
+    for _ in range(4):  # without debug_bounds there is no error
         tanx.tree.map(np.testing.assert_array_equal, staged(X, OUT), expected[1])
 
 
 def _line(name: str) -> int:
-    """Where the index of an entry stands: in the last line of its function."""
+    """The line of an entry's index: the last line of its function."""
     lines, first = inspect.getsourcelines(INDEXED[name])
     return first + len(lines) - 1
 
@@ -87,7 +87,7 @@ def test_known_indices_are_found_while_tracing(use):
 
 
 def test_what_the_library_reads_is_its_own_affair():
-    """Functions of fixed sizes index past the end, and know what they get."""
+    """Library functions with fixed sizes may index past the end, and handle the result."""
     f = tanx.jit(lambda x: jnp.unique(x, True, True, True, size=0, fill_value=1))
     with tanx.debug_bounds(True):
         for _ in range(4):
@@ -125,7 +125,7 @@ def test_promotion_that_loses_precision(left, right):
             else:
                 with pytest.raises(TypePromotionError, match="does not have all numbers of"):
                     run(x, y)
-        assert (x * 2).dtype == x.dtype or left == "bool"  # numbers of Python's adapt
+        assert (x * 2).dtype == x.dtype or left == "bool"  # 2 takes the dtype of x
     assert f(x, y).dtype == expected
 
 

@@ -1,4 +1,4 @@
-"""The index of docs/gotchas names every page, and every page has a test file of its name."""
+"""The index of docs/gotchas lists every page, and every page has a test file with its name."""
 
 import re
 from pathlib import Path

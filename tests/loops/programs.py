@@ -1,4 +1,4 @@
-"""Rules written by hand in the language of ``build``, with what NumPy makes of the same arrays."""
+"""Rules written with ``build``, and the same computations in NumPy."""
 
 from dataclasses import dataclass, field
 
@@ -33,7 +33,7 @@ from tanx._loops.build import (
 
 @dataclass
 class Case:
-    """A rule, the arrays it is given, and the results that it must give."""
+    """A rule, its arguments, and the expected results."""
 
     name: str
     rule: object
@@ -121,13 +121,13 @@ def argmin(at, x):
 
 
 def horner(at, x, c):
-    """A polynomial by a fold in order."""
+    """A polynomial by a sequential fold."""
     value, = fold(c.shape[0], [const(0, x.dtype)], lambda k, s: [s[0] * x[at] + c[k]])
     return value
 
 
 def mean_and_spread(at, x):
-    """Two folds in step: Welford's recurrence."""
+    """A fold with two states: Welford's recurrence."""
     def step(k, state):
         mean, spread = state
         n = convert(k[0] + 1, x.dtype)
@@ -144,7 +144,7 @@ def total(at, x):
 
 
 def escape(at, x, y):
-    """How many steps a point takes to get away, and how far it is then: lanes end on their own."""
+    """The number of steps until a point escapes, and its distance: lanes end at different steps."""
     def step(state):
         re, im, n = state
         return re * re - im * im + x[at], 2.0 * re * im + y[at], n + 1
@@ -156,7 +156,7 @@ def escape(at, x, y):
 
 
 def find(at, x, table):
-    """The first place in an ordered table that is not below a number, by halves."""
+    """The first index in a sorted table whose element is not below a number, by bisection."""
     def step(state):
         low, high = state
         middle = (low + high) // 2
@@ -168,13 +168,13 @@ def find(at, x, table):
 
 
 def powers(at, x, *, count):
-    """A loop of a fixed length that carries a counter beside numbers of its own in each lane."""
+    """A loop of a fixed length that carries a counter and a number for each lane."""
     return while_loop([const(0, np.int32), const(1, x.dtype)], lambda s: s[0] < count,
                       lambda s: [s[0] + 1, s[1] * x[at]])[1]
 
 
 def nested(at, x):
-    """A loop in a loop: sums of what it takes to halve numbers down to one."""
+    """A loop in a loop: sums of the numbers of halvings down to one."""
     def halvings(n):
         return while_loop([n, const(0, np.int32)], lambda s: s[0] > 1,
                           lambda s: [s[0] >> 1, s[1] + 1])[1]
@@ -184,7 +184,7 @@ def nested(at, x):
 
 
 def endless(at, x):
-    """Two results of one loop that would never end where it is not needed."""
+    """Two results of one loop that would not terminate in lanes that do not need it."""
     a, b = while_loop([x[at], const(0, x.dtype)], lambda s: ne(s[0], 1.0),
                       lambda s: [s[0] * 0.5, s[1] + s[0]])
     one = x[at] > 0.5

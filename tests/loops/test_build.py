@@ -1,4 +1,4 @@
-"""The language of ``lower`` rules refuses what it cannot mean, and rebuilds what it made."""
+"""``build`` refuses invalid expressions, and rewriting rebuilds expressions."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""The checker accepts what is right, and says what is wrong with the rest."""
+"""The checker accepts correct programs, and its errors explain what is wrong."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from tanx._loops.nest import Buffer, Nest, Program, Store
 from tests.loops.programs import CASES
 
 PROVED = {"scatter set", "find in nothing"}
-"""Cases with an index from data that nothing guards."""
+"""Cases with an unguarded index from data."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])

@@ -1,4 +1,4 @@
-"""Expressions: one object for one structure, and index arithmetic that keeps its meaning."""
+"""Expressions: one object per structure, and simplification of index arithmetic."""
 
 import operator
 import pickle
@@ -149,7 +149,7 @@ GRIDS = dict(zip((A, B, X[[A]]), np.meshgrid(np.arange(8), np.arange(5), EDGES, 
 
 
 class Tree(tuple):
-    """An expression and what it should be; failures print the expression only."""
+    """An expression and its expected value; failures print the expression only."""
 
     def __repr__(self):
         return repr(self[0])
@@ -162,7 +162,7 @@ DIVISORS = st.sampled_from([1, 2, 3, 4, 5, 8, 12, 20, 2**40])
 
 
 def extended(children):
-    """Pairs of an expression and what it should be, from pairs of the same."""
+    """Pairs of an expression and its expected value, built from such pairs."""
     def ring(f, a, b):
         with np.errstate(over="ignore"):
             return Tree((f(a[0], b[0]), f(a[1], b[1])))

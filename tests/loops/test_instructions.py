@@ -1,4 +1,4 @@
-"""Each instruction against Python's own arithmetic and stated edge values."""
+"""Each instruction against Python's arithmetic and stated edge values."""
 
 import cmath
 import math
@@ -184,7 +184,7 @@ SMOOTH = [
     ("erf", math.erf, [ANY]), ("erfc", math.erfc, [ANY]), ("lgamma", math.lgamma, [POSITIVE]),
     ("atan2", math.atan2, [ANY, [1.0, -2.0, 3.0, -4.0]]),
     ("pow", math.pow, [POSITIVE, ANY]),
-    # Functions that Python lacks, by an identity or a recorded value.
+    # Functions that Python lacks: an identity or a recorded value.
     ("erf_inv", lambda y: {0.0: 0.0, math.erf(0.5): 0.5, math.erf(-1.25): -1.25}[y],
      [[0.0, math.erf(0.5), math.erf(-1.25)]]),
     ("digamma", lambda x: {1.0: -0.5772156649015329, 2.0: 0.42278433509846714}[x], [[1.0, 2.0]]),

@@ -1,4 +1,4 @@
-"""The interpreter agrees with NumPy, is lazy where promised, and finds what is wrong."""
+"""The interpreter agrees with NumPy, is lazy where promised, and finds errors."""
 
 import time
 from dataclasses import replace
@@ -249,7 +249,7 @@ def test_colliding_stores_combine_in_order_and_quickly():
 
 
 def test_loads_are_repeated_after_stores():
-    """A value loaded by one statement is not what the next one sees."""
+    """A value that one statement loads is not reused by the next one."""
     def rule(into, x):
         out = into[0]
         return [copy(out, x), nest(3, lambda k: [store(out, [0], out[[0]] + 1.0)], sequential=True)]

@@ -1,4 +1,4 @@
-"""Routines of LAPACK are found without all that belongs to ``scipy.linalg``."""
+"""Routines of LAPACK are found without importing ``scipy.linalg``."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Schedules: kinds of loops print, wrong ones are refused, the interpreter runs them as said."""
+"""Schedules: kinds of loops print, wrong ones are refused, the interpreter follows them."""
 
 from dataclasses import replace
 
@@ -135,7 +135,7 @@ WRONG = {
 
 
 def test_what_is_kept_and_prefetched_prints_and_changes_nothing():
-    """A loop keeps one element in a register, and asks for elements of later steps."""
+    """A loop keeps one element in a register, and prefetches elements of later steps."""
     body = (Store(SUMS, (I6,), SUMS[[I6]] + X[[I6, J]],
                   prefetched=(Prefetch(X[[I6, J]], I6, 2),)),)
     kinds = (PARALLEL, SEQUENTIAL)
@@ -156,7 +156,7 @@ def test_wrong_schedules_are_refused(rule):
 
 
 def test_a_step_that_overlaps_wrongly_shows_in_results():
-    """The interpreter does what the schedule says: what may run once only runs twice."""
+    """The interpreter follows the schedule: a statement that must run once runs twice."""
     y = Buffer("y", (10,), np.float32, "output")
     j = Index("j", 10)
     twice = Program((), (y,), (), (

@@ -1,4 +1,4 @@
-"""Loops with a condition: their text, what is refused, and how other forms treat them."""
+"""Loops with a condition: their text, errors, and how passes treat them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Attention in blocks is attention; and what it refuses."""
+"""Attention in blocks equals attention on whole sequences; errors."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ OPTIONS = {
 
 @pytest.fixture
 def in_blocks(monkeypatch):
-    """Makes every sequence a long one."""
+    """Use blocks for sequences of any length."""
     def start():
         monkeypatch.setattr(_attention, "LONG", 1)
         monkeypatch.setattr(_attention, "BLOCK", 8)

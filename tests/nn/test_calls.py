@@ -1,4 +1,4 @@
-"""Functions of tanx.nn and tanx.ops give what JAX gives."""
+"""Functions of tanx.nn and tanx.ops return the same numbers as JAX's."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Products of quantised numbers, initializers, and mistakes."""
+"""Products of quantised numbers, initializers, and errors."""
 
 import numpy as np
 import pytest

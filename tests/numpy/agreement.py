@@ -1,4 +1,4 @@
-"""What tests of NumPy's functions share: agreement with NumPy, under every transformation."""
+"""Tools for tests of NumPy's functions: agreement with NumPy, under every transformation."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ __all__ = ["adjoint", "agree", "batched", "fact", "message"]
 
 
 def agree(got, want, rtol=1e-6, atol=1e-6):
-    """Arrays, or tuples and lists of them, have the shapes and values that NumPy gives."""
+    """Check that arrays, or tuples and lists of them, have NumPy's shapes and values."""
     if isinstance(want, tuple | list):
         assert len(got) == len(want)
         for g, w in zip(got, want):
@@ -25,12 +25,12 @@ def agree(got, want, rtol=1e-6, atol=1e-6):
 
 
 def fact(x) -> str:
-    """The type of an array as text, with ``~`` where it is weak: ``~float32[2]``."""
+    """The type of an array as text, with ``~`` if it is weak: ``~float32[2]``."""
     return str(x.aval)
 
 
 def batched(function, *args, atol=1e-6):
-    """A function mapped over new leading dimensions gives what a loop gives; so does ``jit``."""
+    """Check that ``vmap`` over new leading dimensions, and ``jit`` of it, equal a loop."""
     stacked = [np.stack([x, x[..., ::-1] if np.ndim(x) else x + 1, x]) for x in args]
     looped = [function(*row) for row in zip(*stacked)]
     mapped = tanx.vmap(function)(*stacked)
@@ -41,7 +41,7 @@ def batched(function, *args, atol=1e-6):
 
 
 def adjoint(function, *args):
-    """Forward mode agrees with differences, and reverse mode is its transpose."""
+    """Check that forward mode agrees with differences, and that reverse mode is its transpose."""
     rng = np.random.default_rng(0)
     with tanx.enable_x64(True):
         args = [jnp.asarray(np.asarray(x), "float64") for x in args]
@@ -58,7 +58,7 @@ def adjoint(function, *args):
 
 
 def message(error, call, text: str):
-    """A call raises an error with exactly this text."""
+    """Check that a call raises an error with exactly this text."""
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value) == text

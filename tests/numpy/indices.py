@@ -51,13 +51,13 @@ def label(index) -> str:
 
 
 def elements(shape: tuple[int, ...]) -> np.ndarray:
-    """Distinct numbers, so that each tells where it came from."""
+    """Distinct numbers, so that each identifies its position."""
     return np.arange(np.prod(shape, dtype=int), dtype=np.float32).reshape(shape)
 
 
 @st.composite
 def index_and_shape(draw):
-    """A random shape, and an index into arrays of it that mixes all that there is."""
+    """A random shape, and an index of all kinds of items into arrays of that shape."""
     shape = draw(hnp.array_shapes(min_dims=1, max_dims=4, max_side=4))
     batch = draw(st.sampled_from([(2,), (1,), (2, 1), (1, 3), (2, 3)]))
     items: list = []
@@ -77,6 +77,6 @@ def index_and_shape(draw):
             items.append(None)
     if draw(st.booleans()):
         items.insert(draw(st.integers(0, len(items))), ...)
-        # What follows an ellipsis speaks of the last axes, so let sizes agree.
+        # Items after an ellipsis index the last axes, so all sizes must be equal.
         items = items if len({*shape}) == 1 else [i for i in items if i is not ...]
     return tuple(items), shape

@@ -1,6 +1,6 @@
 """The calls of the sweep against JAX, run on NumPy: every function, over dtypes, shapes, options.
 
-Dtypes are JAX's affair, and so is what raises; where both give a result, the numbers agree.
+Dtypes and errors follow JAX; if both return a result, the numbers agree.
 """
 
 import re
@@ -53,8 +53,8 @@ GROUPS = {name: [call.text for call in group] for name, group in
 
 
 def run(text: str, module):
-    """What an expression gives with ``module`` for ``jnp``; None where it raises."""
-    # Copies, since some functions of NumPy write into their operands.
+    """The value of an expression with ``module`` for ``jnp``; None if it raises an error."""
+    # Copies, because some NumPy functions write to their operands.
     names = {name: (np.array if module is np or name.startswith("np_") else jnp.array)(value(name))
              for name in names_in(text)}
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -71,7 +71,7 @@ def leaves(x) -> list[np.ndarray]:
 
 
 def precision(dtype) -> float:
-    """The step after 1, of inexact dtypes."""
+    """The machine epsilon of inexact dtypes; 0 for others."""
     inexact = jnp.issubdtype(dtype, jnp.inexact)
     return float(jnp.finfo(dtype).eps) if inexact else 0.0
 

@@ -27,7 +27,7 @@ def values_for(index, seed=0) -> np.ndarray:
 
 
 def updated(method: str, x, index, values) -> np.ndarray:
-    """What NumPy makes of an array."""
+    """An array after NumPy's update."""
     out = np.array(x)
     if method == "set":
         out[index] = values

@@ -1,4 +1,4 @@
-"""Corners of NumPy's functions: what JAX answers there, eagerly and compiled, at every call."""
+"""Corner cases of NumPy's functions: JAX's results, eagerly and in every compiled call."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def c64(*numbers):
     return np.array(numbers, np.complex64)
 
 
-# name: a function, its operands, and what JAX 0.12 gives for them
+# name: a function, its operands, and the result of JAX 0.12
 CASES = {
     # NaN and infinities
     "cumlogsumexp": (lax.cumlogsumexp, [F([1, nan, 2])], F([1, nan, nan])),
@@ -153,7 +153,7 @@ EXTREME = [complex(a, b) for a in (0.0, 1.0, 88.0, 89.0, 100.0, -89.0, 120.0)
 @pytest.mark.parametrize("name", ["exp", "expm1", "sinh", "cosh", "sin", "cos"])
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_parts_of_complex_functions_overflow_where_they_are_too_large(name, dtype):
-    """Against twice the precision, or for complex128 against products with e^|x| in two factors."""
+    """Against extended precision, or for complex128 against products with e^|x| in two factors."""
     scale = 1 if dtype == "complex64" else 8.0
     x = np.array(EXTREME)
     x = (x.real * scale + 1j * x.imag).astype(dtype)
@@ -189,7 +189,7 @@ def test_fans_of_vectors(axes, want):
 
 
 class Wrapper:
-    """What says which array it stands for."""
+    """An object with ``__jax_array__``."""
 
     def __init__(self, array):
         self.array = array
@@ -199,7 +199,7 @@ class Wrapper:
 
 
 class Described:
-    """What tells shape and dtype, and has no elements."""
+    """An object with a shape and a dtype, without elements."""
 
     shape, dtype = (2, 3), np.dtype(np.float32)
 

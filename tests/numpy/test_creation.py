@@ -1,4 +1,4 @@
-"""Arrays from values, from nothing, and from numbers counted off."""
+"""Arrays from values, of constants, and of ranges."""
 
 import ml_dtypes
 import numpy as np
@@ -59,7 +59,7 @@ def test_array_of_a_value(value, type_):
 
 
 def of_arrays(x):
-    """Values that hold an array or a traced value; a function, for ``x`` may be either."""
+    """Lists that contain ``x``, which may be an array or a traced value."""
     return [
         [x, x], [x, 1.0], [[x, 1], [2.5, x]], [[x], [x]], (x, x), [np.float32(1), x], [True, x],
         [jnp.stack([x, x]), jnp.ones(2)], [[jnp.stack([x, x])], [[3, 4]]]]
@@ -395,7 +395,7 @@ def test_integers_that_fit_nowhere_are_no_other_numbers(call):
 def test_integers_that_fit_are_taken():
     bits = jnp.arange(3, dtype="uint32")
     assert (bits ^ 0xDEADBEEF).tolist() == [0xDEADBEEF, 0xDEADBEEE, 0xDEADBEED]
-    assert (jnp.arange(3, dtype="uint8") + 300).tolist() == [44, 45, 46]  # an int32 by itself
+    assert (jnp.arange(3, dtype="uint8") + 300).tolist() == [44, 45, 46]  # 300 alone is an int32
     message(OverflowError, lambda: jnp.array([1, BIG]), """\
 int: a Python integer does not fit into i32.
   value: [1, 1099511627776]

@@ -1,4 +1,4 @@
-"""Running sums and products, differences, derivatives, integrals."""
+"""Cumulative sums and products, differences, derivatives, integrals."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Slices inserted, deleted and trimmed; functions applied along dimensions."""
+"""Insert, delete and trim slices; apply functions along dimensions."""
 
 import numpy as np
 import pytest

@@ -76,7 +76,7 @@ def test_sums(subscripts, shapes):
         agree(jnp.einsum(subscripts, *operands, optimize=optimize), want, 1e-4, 1e-4)
     ints = [np.round(3 * x).astype(np.int8) for x in operands]
     agree(function(*ints), np.einsum(subscripts, *ints))
-    batched(function, *operands, atol=1e-5)  # sums in another order, which may cancel
+    batched(function, *operands, atol=1e-5)  # sums in another order, with cancellation
     adjoint(function, *operands)
 
 

@@ -103,7 +103,7 @@ def test_gradient_of_a_loss():
     def loss(x):
         return jnp.sum(jnp.abs(jnp.fft.rfft(x)) ** 2)
     g = tanx.jit(tanx.grad(loss))(R)
-    spectrum = np.fft.fft(R)  # Parseval, with the frequencies that are kept once
+    spectrum = np.fft.fft(R)  # Parseval's theorem, with frequencies that rfft stores once
     kept = np.zeros(8)
     kept[:5] = 1
     agree(g, 2 * np.fft.ifft(spectrum * kept * 8).real, 1e-4, 1e-4)

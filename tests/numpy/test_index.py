@@ -15,7 +15,7 @@ every_index = pytest.mark.parametrize("index", BASIC + ADVANCED, ids=label)
 
 
 def selected(index):
-    """What NumPy reads."""
+    """The elements that NumPy reads."""
     return X[index]
 
 

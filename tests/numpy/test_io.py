@@ -1,4 +1,4 @@
-"""Files, printing, and questions about types."""
+"""Files, printing, and queries about types."""
 
 import io
 

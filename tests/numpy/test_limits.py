@@ -1,4 +1,4 @@
-"""Numbers at the limits of their dtypes, and other places where a rule is needed: JAX's rules."""
+"""Numbers at the limits of their dtypes, and similar cases: JAX's results."""
 
 import re
 
@@ -144,7 +144,7 @@ def array(dtype: str, *numbers) -> np.ndarray:
 
 
 def evaluate(jax, text: str, operand):
-    """What ``text`` gives, where ``operand(dtype, *numbers)`` makes the arrays in it."""
+    """The value of ``text``; ``operand(dtype, *numbers)`` makes the arrays in it."""
     names = {"jnp": jax.numpy, "lax": jax.lax, "inf": np.inf, "nan": np.nan,
              "method": jax.lax.RoundingMethod}
     arrays = {name: lambda *numbers, name=name: operand(name, *numbers) for name in DTYPES}
@@ -160,7 +160,7 @@ def assert_same(got, want: np.ndarray, text: str) -> None:
 
 
 def check_eager(jax, subject: str) -> None:
-    """All of a table, by ``jax`` or by tanx."""
+    """Check all rows of a table, by ``jax`` or by tanx."""
     for text, result in ROWS[subject]:
         got = evaluate(jax, text, lambda *numbers: jax.numpy.asarray(array(*numbers)))
         assert_same(got, evaluate(jax, result, array), text)

@@ -1,4 +1,4 @@
-"""Axes longer than 2^31: positions have 64 bits, whether ``enable_x64`` or not."""
+"""Axes longer than 2^31: positions have 64 bits, with and without ``enable_x64``."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Elementwise functions: values against NumPy, types against facts gathered from JAX."""
+"""Elementwise functions: values against NumPy, types against those of JAX."""
 
 import operator
 
@@ -14,7 +14,7 @@ INSIDE = np.linspace(-0.99, 0.99, 10)
 POSITIVE = np.linspace(0.1, 9.0, 10)
 ABOVE_ONE = np.linspace(1.0, 9.0, 10)
 
-# name: (values of the argument, NumPy's function where its name is another one)
+# name: (values of the argument, NumPy's function if its name differs)
 INEXACT = {
     "sqrt": POSITIVE, "cbrt": SPREAD, "reciprocal": POSITIVE, "exp": SPREAD, "exp2": SPREAD,
     "expm1": SPREAD, "log": POSITIVE, "log1p": POSITIVE, "log2": POSITIVE, "log10": POSITIVE,
@@ -47,7 +47,7 @@ def close(got, want):
 
 
 def reference(name, x):
-    """What NumPy says, in double precision where the result is not whole."""
+    """NumPy's result, in double precision if it is not an integer."""
     whole = np.int8 if x.dtype == bool else x.dtype
     wide = x.astype(np.result_type(x, np.float64) if name in INEXACT else whole)
     with np.errstate(all="ignore"):
@@ -57,7 +57,7 @@ def reference(name, x):
 
 
 def result_dtype(name, dtype):
-    """What JAX gives: floats of integers for some functions, and the parts of complex numbers."""
+    """JAX's dtype: some functions of integers return floats, some of complex numbers real parts."""
     if dtype == "complex64":
         return "float32" if name in ("absolute", "real", "imag") else dtype
     if dtype in ("int32", "uint8", "bool") and name in INEXACT:
@@ -302,7 +302,7 @@ FACTS = {
     "jnp.add(True, True)": "Array(True, dtype=bool)",
     "jnp.angle(-1)": "Array(3.1415927, dtype=float32)",
     "jnp.angle(-1+0j)": "Array(3.1415927, dtype=float32, weak_type=True)",
-    # Whole numbers: in the last digit of others, NumPy differs between processors.
+    # Only integers: the last digit of NumPy's other results differs between processors.
     "jnp.arctan2(0, 1)": "Array(0., dtype=float32, weak_type=True)",
     "jnp.clip(1, min=2)": "Array(2, dtype=int32, weak_type=True)",
     "jnp.copysign(1, -2)": "Array(-1., dtype=float32, weak_type=True)",

@@ -220,7 +220,7 @@ METHODS = [
 ]
 
 
-BY_POSITION = {"astype", "dot", "repeat", "swapaxes", "take"}  # other names, or none, in NumPy
+BY_POSITION = {"astype", "dot", "repeat", "swapaxes", "take"}  # other names in NumPy
 
 
 @pytest.mark.parametrize("name, options", METHODS)
@@ -271,7 +271,7 @@ def test_shapes_are_given_as_one_argument_or_as_several():
 def test_views_share_bytes(old, new):
     x = (np.arange(16).reshape(2, 8) % 2).astype(old)
     got = jnp.array(x).view(new)
-    # NumPy keeps bytes other than 0 and 1 in booleans; here they are true.
+    # NumPy keeps bytes other than 0 and 1 in booleans; here they are True.
     want = x.view("uint8") != 0 if new == "bool" else x.view(new)
     np.testing.assert_array_equal(got, want)
     assert got.dtype == new

@@ -1,4 +1,4 @@
-"""Reductions that leave NaN out."""
+"""Reductions that ignore NaN."""
 
 import warnings
 
@@ -17,7 +17,7 @@ REDUCTIONS = ["nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nan
 
 @pytest.fixture(autouse=True)
 def quiet():
-    """NumPy warns about slices of NaN alone."""
+    """Ignore NumPy's warnings about slices that contain only NaN."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         yield

@@ -28,7 +28,7 @@ def axes_of(axis):
 @pytest.mark.parametrize("axis", AXES, ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_axes(name, axis, keepdims):
-    if name == "ptp" and axis == ():  # which NumPy takes for all axes
+    if name == "ptp" and axis == ():  # NumPy treats it as all axes
         return
     want = getattr(np, name)(CUBE, axis=axes_of(axis), keepdims=keepdims)
     agree(getattr(jnp, name)(CUBE, axis=axis, keepdims=keepdims), want, 1e-5)

@@ -1,4 +1,4 @@
-"""Distinct elements, and what two arrays have in common."""
+"""Distinct elements, and set operations of two arrays."""
 
 import numpy as np
 import pytest

@@ -21,7 +21,7 @@ def test_order(x, axis):
     agree(jnp.argsort(x, axis), np.argsort(x, axis, stable=True))
     down = jnp.sort(x, axis, descending=True)
     agree(down, np.flip(np.sort(x, axis), -1 if axis is None else axis))
-    # Equal elements keep their order when they go down as well.
+    # Equal elements keep their order in descending order, too.
     if x.dtype.kind == "i":
         agree(jnp.argsort(x, axis, descending=True), np.argsort(-x, axis, stable=True))
     batched(lambda x: jnp.sort(x, axis), x)

@@ -1,4 +1,4 @@
-"""Universal functions: reductions, running results and updates against NumPy's."""
+"""Universal functions: reductions, accumulation and updates against NumPy's."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ BINARY = ["add", "multiply", "subtract", "maximum", "minimum", "logical_and", "l
           "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "logaddexp", "logaddexp2"]
 FLOATS = np.array([[0.5, 2.0, 1.0, 0.0], [1.5, 3.0, 0.25, 1.0]], np.float32)
 INTEGERS = np.array([[1, 2, 7, 0], [5, 3, 6, 4]], np.int32)
-# Functions of Python, without primitives of their own: one associative, one not.
+# Python functions without a primitive: one is associative, the other is not.
 PRODUCT = (jnp.frompyfunc(lambda x, y: x * y, 2, 1, identity=1), np.multiply)
 DIFFERENCE = (jnp.frompyfunc(lambda x, y: x - y, 2, 1), np.subtract)
 PAIRS = [(getattr(jnp, name), getattr(np, name)) for name in BINARY] + [PRODUCT, DIFFERENCE]
@@ -38,7 +38,7 @@ def test_reduce(ours, numpys, options):
 @each_pair
 def test_reduce_over_several_axes(ours, numpys):
     x = operand(ours)
-    if numpys is np.subtract:  # NumPy refuses; here it goes through all elements in their order
+    if numpys is np.subtract:  # NumPy raises an error; tanx reduces all elements in order
         agree(ours.reduce(jnp.array(x), axis=None), np.subtract.reduce(x.ravel()))
         return
     agree(ours.reduce(jnp.array(x), axis=None), numpys.reduce(x, axis=None))

@@ -1,4 +1,4 @@
-"""Arithmetic where there is a choice to make: edge values, kinks, messages, printed forms."""
+"""Arithmetic: edge values, derivatives at kinks, messages, printed forms."""
 
 import ml_dtypes
 import numpy as np
@@ -13,7 +13,7 @@ BF16, INT4, UINT4 = ml_dtypes.bfloat16, ml_dtypes.int4, ml_dtypes.uint4
 
 
 def same(got, want, dtype=None):
-    """Equal to the last bit, signs of zeros included."""
+    """Check equality to the last bit, including signs of zeros."""
     got = np.asarray(got)
     want = np.asarray(want).astype(got.dtype if dtype is None else dtype)
     assert got.dtype == want.dtype

@@ -187,7 +187,7 @@ def test_gradients():
     expected = np.sum(x ** 2) * np.eye(3) + 2 * np.outer(x, x)
     same(tanx.jacrev(share)(x), expected)
     same(tanx.jacfwd(share)(x), expected)
-    # Inside the map, a lane's result counts once for every lane that it reaches.
+    # Inside the map, a lane's result counts once for every lane that receives it.
     same(over(tanx.grad(lambda y: lax.psum(y ** 2, "i")), x), 6 * x)
     same(over(tanx.grad(lambda y: lax.pmean(y ** 2, "i")), x), 2 * x)
     same(over(tanx.grad(lambda y: (lax.all_gather(y, "i") * jnp.arange(3.0)).sum()), x),

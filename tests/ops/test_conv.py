@@ -14,7 +14,7 @@ from tanx._ops import conv
 
 
 def plain(x, w, strides, padding, lhs_dilation, rhs_dilation, feature_groups=1, batch_groups=1):
-    """The definition, of arrays with batch and features first."""
+    """The definition, for arrays with batch and features first."""
     (images, features, *space), (kernels, depth, *window) = x.shape, w.shape
     big = [(n - 1) * d + 1 for n, d in zip(space, lhs_dilation)]
     spread = np.zeros((images, features, *big), x.dtype)
@@ -69,7 +69,7 @@ def test_all_options_agree_with_the_definition_eagerly_and_compiled(groups):
 @pytest.mark.parametrize("groups", [(1, 1), (2, 1), (1, 2)], ids=str)
 @pytest.mark.parametrize("rank", [0, 1, 3])
 def test_windows_in_parts(groups, rank, monkeypatch):
-    """Where windows would take much memory as a matrix, images and places are taken by parts."""
+    """If the matrix of windows would be large, images and positions are processed in parts."""
     feature_groups, batch_groups = groups
     x, w = data(4, 4, *(7, 6, 5)[:rank]), data(6, 4 // feature_groups, *(3, 2, 2)[:rank])
     options = dict(window_strides=(2, 1, 1)[:rank], padding=((1, 0), (0, 1), (1, 1))[:rank],

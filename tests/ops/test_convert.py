@@ -188,7 +188,7 @@ LIMITS = [0.0, -0.0, 0.5, -0.5, 0.99, -1.5, 127.5, 128, -128.5, -129, 255.5, 256
 @pytest.mark.parametrize("target", [
     "int4", "int8", "int16", "int32", "int64", "uint4", "uint8", "uint16", "uint32", "uint64"])
 def test_vectors_of_floats_saturate(source, target):
-    """In every lane, and in those of the last vector, which is not whole."""
+    """In every lane, including those of the last, partial vector."""
     with tanx.enable_x64(True):
         x = jnp.asarray(np.resize(LIMITS, 203)).astype(source)
         with tanx.disable_jit():

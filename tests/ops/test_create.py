@@ -1,4 +1,4 @@
-"""Constants and counting: values, printed forms, messages."""
+"""Constants and iota: values, printed forms, messages."""
 
 import ml_dtypes
 import numpy as np

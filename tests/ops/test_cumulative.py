@@ -1,4 +1,4 @@
-"""Cumulative reductions: values at the edges, precision, and what errors say."""
+"""Cumulative reductions: edge values, precision, and messages."""
 
 import ml_dtypes
 import numpy as np

@@ -16,7 +16,7 @@ def index_array(values, dtype=np.int32):
 
 
 def by_loop(x, indices, numbers, sizes, mode, fill):
-    """A window at a time, straight from the definition."""
+    """The definition, by a loop over windows."""
     kept = [d for d in range(x.ndim) if d not in numbers.collapsed_slice_dims
             and d not in numbers.operand_batching_dims]
     windows = np.empty(indices.shape[:-1] + tuple(sizes[d] for d in kept), x.dtype)

@@ -1,4 +1,4 @@
-"""What leaves values as they are: that it does, what jaxprs show, and what errors say."""
+"""Primitives that do not change values: values, jaxprs and messages."""
 
 import numpy as np
 import pytest
@@ -115,7 +115,7 @@ def test_composites_are_operations_in_stablehlo():
 
 
 def test_rows_go_where_they_are_sent_and_gradients_come_back():
-    """Stretches that overlap, so that a row is sent twice, get the sum of both cotangents."""
+    """A row that is sent twice, because ranges overlap, gets the sum of both cotangents."""
     starts, sizes = np.array([[0, 0], [1, 2]]), np.array([[2, 3], [1, 1]])
     firsts, received = np.array([[0, 0], [3, 3]]), np.array([[2, 1], [3, 1]])
 

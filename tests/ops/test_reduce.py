@@ -1,4 +1,4 @@
-"""Reductions: values at the edges, what jaxprs show, and what errors say."""
+"""Reductions: edge values, jaxprs and messages."""
 
 import ml_dtypes
 import numpy as np
@@ -145,7 +145,7 @@ def test_reducers_with_loops_and_branches(wrap, combine):
 
 
 def test_reducers_of_trees_with_calls_inside():
-    """The greatest value of each row, where it stood; the choice is a jitted function."""
+    """The maximum of each row and its index; the choice is a jitted function."""
     choose = tanx.jit(lambda first, a, b: lax.select(first, a, b))
 
     def better(a, b):
@@ -160,7 +160,7 @@ def test_reducers_of_trees_with_calls_inside():
 
 
 def test_initial_values_count_once():
-    """Also in derivatives: the value that comes with them is that of the function itself."""
+    """Also in derivatives: ``jvp`` returns the value of the function itself."""
     def total(x):
         return lax.reduce(x, 10.0, lambda a, b: lax.add(a, b), (0,))
 

@@ -1,4 +1,4 @@
-"""Scatter: against a loop, where updates meet, errors in full, jaxprs as JAX prints them."""
+"""Scatter: against a loop, equal indices, errors in full, jaxprs as JAX prints them."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def floats(*values):
 
 
 def by_loop(combine, x, indices, updates, numbers, sizes, mode):
-    """An update at a time, straight from the definition."""
+    """The definition, by a loop over updates."""
     out = x.copy()
     batch_dims = [p for p in range(updates.ndim) if p not in numbers.offset_dims]
     updates = updates.transpose(batch_dims + list(numbers.offset_dims))

@@ -1,4 +1,4 @@
-"""Sorting: order at the edges, stability, large arrays, and what errors say."""
+"""Sorting: order of edge values, stability, large arrays, and messages."""
 
 import ml_dtypes
 import numpy as np

@@ -1,4 +1,4 @@
-"""Special functions: values at the edges, accuracy, derivatives by order."""
+"""Special functions: edge values, accuracy, derivatives with respect to the order."""
 
 import ml_dtypes
 import numpy as np

@@ -1,4 +1,4 @@
-"""Windows: values against plain loops, derivatives of derivatives, and what errors say."""
+"""Windows: values against plain loops, second derivatives, and messages."""
 
 import itertools
 
@@ -14,7 +14,7 @@ F32 = np.float32
 
 
 def plain(x, init, combine, dimensions, strides, padding, bases, steps):
-    """Each window by itself, element by element."""
+    """The definition, by loops over windows and their elements."""
     spread = {tuple(i * b + low for i, b, (low, _) in zip(at, bases, padding)): x[at]
               for at in np.ndindex(x.shape)}
     sizes = [max(0, ((n - 1) * b + 1 + low + high - (w - 1) * d - 1) // s + 1)
@@ -115,7 +115,7 @@ def test_gradients_where_no_window_fits(combine, init, shape):
 @pytest.mark.parametrize("window", [
     ((2, 2), (2, 2), "VALID"), ((3, 3), (2, 2), "SAME"), ((2, 2), (1, 1), "VALID", (1, 1), (2, 1))])
 def test_gradients_of_gradients(window):
-    """The curvature of a smooth function of maxima, against that of what they select."""
+    """The second derivative of a smooth function of maxima, against differences of gradients."""
     x = np.random.default_rng(2).permutation(36).reshape(6, 6).astype(F32) / 8
 
     def energy(x):

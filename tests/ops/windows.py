@@ -8,7 +8,7 @@ from tanx import lax
 
 @st.composite
 def gathers(draw):
-    """An operand, indices of which some stick out, dimension numbers and the size of a window."""
+    """An operand, indices (some out of bounds), dimension numbers and the size of a window."""
     operand = draw(st.lists(st.integers(1, 4), max_size=4))
     batch = draw(st.lists(st.integers(1, 3), max_size=2))
     dims = draw(st.permutations(range(len(operand))))
@@ -32,7 +32,7 @@ def gathers(draw):
 
 
 def window_starts(batch, indices, rank, numbers) -> list[int]:
-    """Where the window of a batch position starts in the operand."""
+    """The start in the operand of the window at a batch position."""
     _, _, start_map, batching, index_batching = numbers
     starts = [0] * rank
     for k, d in enumerate(start_map):
@@ -43,5 +43,5 @@ def window_starts(batch, indices, rank, numbers) -> list[int]:
 
 
 def outside(starts, shape, sizes) -> bool:
-    """Whether a window sticks out of the operand."""
+    """Whether a window is partly out of bounds."""
     return any(s < 0 or s + m > n for s, n, m in zip(starts, shape, sizes))

@@ -1,4 +1,4 @@
-"""What differs between two outcomes."""
+"""Compares two outcomes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tests.oracle.system import Failure, Leaf, Outcome
 
 __all__ = ["difference"]
 
-# Half a digit less than the dtype holds: sums are taken in another order, and the polynomials
-# behind exp and similar functions are others.
+# Half a digit less than the precision of the dtype: sums have another order, and exp and similar
+# functions have other polynomials.
 RELATIVE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "complex64": 4e-5,
             "float64": 1e-12, "complex128": 1e-12}
 ABSOLUTE = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 2e-6, "complex64": 4e-6}
 
 
 def difference(theirs: Outcome | Failure, ours: Outcome | Failure) -> str | None:
-    """What differs, in one line; None where nothing does."""
+    """The first difference as a line of text, or None."""
     if isinstance(theirs, Failure):
         if isinstance(ours, Failure):
             if theirs.classes[0] in ours.classes:
@@ -61,7 +61,7 @@ def _leaf_difference(theirs: Leaf, ours: Leaf) -> str | None:
 def _same_text(theirs: str, ours: str) -> bool:
     if theirs == ours:
         return True
-    plain = without_quirks(theirs)  # shorter, so the lines may break elsewhere
+    plain = without_quirks(theirs)  # shorter, so lines may break elsewhere
     return plain != theirs and "".join(plain.split()) == "".join(ours.split())
 
 
@@ -71,13 +71,13 @@ def _close(theirs: np.ndarray, ours: np.ndarray) -> bool:
 
 def _each_close(theirs: np.ndarray, ours: np.ndarray) -> np.ndarray:
     name = theirs.dtype.name
-    if theirs.dtype.kind == "c":  # + 0: zeros lose their signs, which are not JAX's strong side
+    if theirs.dtype.kind == "c":  # + 0 removes signs of zeros, which are unreliable in JAX
         return (_each_close(theirs.real + 0, ours.real + 0)
                 & _each_close(theirs.imag + 0, ours.imag + 0))
     if name not in RELATIVE:
         return np.asarray(theirs == ours) if theirs.dtype.names is None else np.array(True)
     a, b = theirs.astype(np.float64), ours.astype(np.float64)
-    # Sizes may be small in some elements for large ones elsewhere: sums cancel.
+    # The tolerance follows the largest elements, because sums cancel in small ones.
     finite = np.abs(a[np.isfinite(a)])
     scale = min(finite.max(initial=0.0), 1e3)
     atol = ABSOLUTE.get(name, 0.0) * max(scale, 1e-3)

@@ -1,4 +1,4 @@
-"""What the comparisons with JAX share."""
+"""Fixtures of the comparisons with JAX."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.oracle.sweep import Oracle
 
 @pytest.fixture(scope="session")
 def oracle(pytestconfig):
-    """JAX and tanx side by side; what JAX answered is kept for the next run."""
+    """JAX and tanx; JAX's outcomes are stored for the next run."""
     oracle = Oracle(pytestconfig.cache.mkdir("oracle"))
     yield oracle
     oracle.save()

@@ -1,4 +1,4 @@
-"""Which functions the tables must mention, and which they need not."""
+"""Which functions the tables must contain, and the exceptions."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ SKIPPED = {
 
 
 def public_functions(tanx) -> Iterator[str]:
-    """Names, as calls write them, of all functions of JAX in these modules that tanx has, too.
+    """The names of all functions of JAX in these modules that tanx has, as calls write them.
 
-    Options are no functions, though they are called; nor are primitives.
+    Options, which can be called, and primitives do not count as functions.
     """
     surface = json.loads(SURFACE.read_text())["modules"]
     for prefix, module_name in MODULES.items():
@@ -51,7 +51,7 @@ def public_functions(tanx) -> Iterator[str]:
 
 
 def mentioned(names: set[str]) -> set[str]:
-    """Those of ``names`` that calls or programs use."""
+    """The ``names`` that calls or programs use."""
     programs = Path(__file__).with_name("programs").glob("*.py")
     text = "\n".join([call.text for call in calls()] + [path.read_text() for path in programs])
     text = re.sub(r"\bjax\.(lax|tree_util|dtypes)\.", r"\1.", text)

@@ -1,7 +1,7 @@
-"""Where tanx differs from JAX on purpose, and why; the sweep consults this table.
+"""Intended differences between tanx and JAX, and the reasons; the sweep reads this table.
 
-A row is a reason, the modes it is about, and patterns for the texts of calls. A row that no call
-needs any more is reported, so that the table stays true.
+A row has a reason, modes, and patterns for the texts of calls. A row that no call needs any more is
+reported, so that the table stays correct.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["DIFFERENCES", "QUIRKS", "Difference", "reason", "without_quirks"]
 
 RUNS = "eager jit vmap vmap_last jvp vjp"
 
-# What JAX prints by accident: NumPy's integers among the parameters of equations.
+# JAX prints NumPy's integers among the parameters of equations in NumPy's form.
 QUIRKS = [(r"np\.int64\((-?\d+)\)", r"\1")]
 
 
@@ -285,17 +285,17 @@ DIFFERENCES = [
 
 
 def reason(call) -> str | None:
-    """Why ``call`` differs; None where it must not."""
+    """Why ``call`` may differ; None if it must not."""
     return next((row.reason for row in DIFFERENCES if matches(row, call)), None)
 
 
 def matches(row: Difference, call) -> bool:
-    """Whether ``row`` is about ``call``."""
+    """Whether ``row`` applies to ``call``."""
     return call.mode in row.modes.split() and any(re.search(p, call.text) for p in row.patterns)
 
 
 def without_quirks(text: str) -> str:
-    """A text of JAX without what is not to be imitated."""
+    """A text of JAX without details that tanx does not imitate."""
     for pattern, replacement in QUIRKS:
         text = re.sub(pattern, replacement, text)
     return text

@@ -11,7 +11,7 @@ import numpy as np
 
 
 def register(ffi, path):
-    """Make the handlers of the library known."""
+    """Register the handlers of the library."""
     library = ctypes.CDLL(path)
     for name in ("rms_norm", "mixed", "later"):
         ffi.register_ffi_target(name, ffi.pycapsule(getattr(library, name)))
@@ -25,11 +25,11 @@ def register(ffi, path):
 
 
 def show(what, fun, *args):
-    """Print what a function gives in each of four calls."""
+    """Print the result of a function in each of four calls."""
     for _ in range(4):
         try:
             print(what, np.asarray(fun(*args)).round(3).astype(str).tolist())
-        except (RuntimeError, ValueError) as error:  # JAX raises either
+        except (RuntimeError, ValueError) as error:  # JAX raises one or the other
             print(what, "failed", "OUT_OF_RANGE: too late" in str(error),
                   "INVALID_ARGUMENT" in str(error))
 

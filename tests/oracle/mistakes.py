@@ -1,4 +1,4 @@
-"""Mistakes that users make. Each function is given ``jax`` and ``jnp``, and must raise."""
+"""Mistakes that users make. Each function takes ``jax`` and ``jnp``, and must raise an error."""
 
 import functools
 
@@ -63,7 +63,7 @@ def _donated(jax, jnp):
 
 
 MISTAKES = {
-    # Python asks for values that are not there yet.
+    # Python needs values that are not known while tracing.
     "if": lambda jax, jnp: jax.jit(_branch)(1.0),
     "while": lambda jax, jnp: jax.jit(_loop)(1.0),
     "if under vmap": lambda jax, jnp: jax.vmap(_branch)(jnp.ones(3)),
@@ -90,7 +90,7 @@ MISTAKES = {
     "slice with traced bounds": lambda jax, jnp: jax.jit(lambda x, n: x[:n])(jnp.ones(3), 2),
     "leak": lambda jax, jnp: _leak(jax, jnp) + 1,
     "leak into NumPy": lambda jax, jnp: np.asarray(_leak(jax, jnp)),
-    # Arrays do not change.
+    # Arrays are immutable.
     "assignment": lambda jax, jnp: _assign(jnp.ones(3)),
     "addition in place": lambda jax, jnp: _add_in_place(jnp.ones(3)),
     "assignment under jit": lambda jax, jnp: jax.jit(_assign_traced)(jnp.ones(3)),
@@ -190,8 +190,8 @@ MISTAKES = {
         jnp.ones(3)),
 }
 
-# Where JAX raises an error from inside, and tanx one that says what is wrong.
+# JAX raises an internal error, and tanx one that explains the mistake.
 OTHER_CLASS = {"linear_transpose of what is not linear": "AssertionError in JAX"}
 
-# Where Python itself raises, or the user's own function.
+# Python itself or the user's function raises the error.
 PYTHONS_WORDS = {"attribute", "missing function", "jit called wrongly"}

@@ -2,8 +2,8 @@
 
     python -m tests.oracle.speed [WORD ...]       # only calls that contain one of the words
 
-Prints the calls in which tanx gains least first, in microseconds; each is the best of several
-rounds in which the systems take turns.
+Prints times in microseconds, sorted by the advantage of tanx, the smallest first. Each is the
+minimum of several rounds in which the systems alternate.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ CALLS = [
 
 
 def measure(call, rounds: int) -> float:
-    """The best time of one call, in microseconds."""
+    """The minimum time of one call, in microseconds."""
     number = max(1, int(SECONDS / max(timeit.timeit(call, number=1), 1e-7)))
     return min(timeit.repeat(call, number=number, repeat=rounds)) / number * 1e6
 
@@ -83,7 +83,7 @@ def _thunk(system: System, text: str):
 
 
 def main(words: list[str]) -> None:
-    """Print the table, the narrowest cases first."""
+    """Print the table, the smallest advantages first."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     jax, tanx = System("jax"), System("tanx")
     rows = []

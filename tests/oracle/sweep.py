@@ -3,8 +3,8 @@
     python -m tests.oracle.sweep [WORD ...]       # only calls that contain one of the words
     python -m tests.oracle.sweep --part 3/16      # each sixteenth call, from the third on
 
-JAX compiles anew for each shape and dtype, which takes most of the time, so its answers are kept
-in a file, by the call and by how calls are run.
+JAX compiles for each shape and dtype, which takes most of the time, so its outcomes are stored in a
+file, by the call and by the code that runs calls.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def calls() -> list[Call]:
 
 
 class Verdict(str):
-    """How a call ended: ``agrees``, ``missing``, or what differs."""
+    """The result of a comparison: ``agrees``, ``missing``, or the difference."""
 
     @property
     def differs(self) -> bool:
@@ -47,7 +47,7 @@ class Verdict(str):
 
 
 class Oracle:
-    """JAX, with a memory of what it answered, beside tanx."""
+    """tanx, and JAX with a cache of its outcomes."""
 
     def __init__(self, folder: Path):
         source = b"".join(Path(m.__file__).read_bytes() for m in (operands, system))
@@ -61,12 +61,12 @@ class Oracle:
     @cached_property
     def jax(self) -> System:
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
-        # Quick to compile matters here, quick to run does not.
+        # The time to compile matters here, the time to run does not.
         os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
         return System("jax")
 
     def answer(self, call: Call) -> Outcome | Failure:
-        """What JAX gives for the call."""
+        """The outcome of the call on JAX."""
         if call not in self.answers:
             self.answers[call] = self.jax.run(*call)
             self.fresh += 1
@@ -76,7 +76,7 @@ class Oracle:
         return self.answers[call]
 
     def judge(self, call: Call) -> Verdict:
-        """What tanx gives, compared with what JAX gives."""
+        """Compare the outcomes of the call on tanx and on JAX."""
         theirs, ours = self.answer(call), self.tanx.run(*call)
         if (isinstance(ours, Failure) and "has no attribute" in ours.text
                 and not (isinstance(theirs, Failure) and "AttributeError" in theirs.classes)):
@@ -84,21 +84,21 @@ class Oracle:
         return Verdict(difference(theirs, ours) or "agrees")
 
     def save(self) -> None:
-        """Keep what was answered for the next time."""
+        """Store the outcomes for the next run."""
         if self.fresh:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_bytes(pickle.dumps(self.answers))
 
 
 def chosen(words: Sequence[str], part: str) -> list[Call]:
-    """The calls that contain one of the words, if there are any; of these the part ``K/N``."""
+    """The part ``K/N`` of the calls that contain one of the words; without words, of all calls."""
     number, parts = map(int, part.split("/"))
     found = [call for call in calls() if not words or any(word in call.text for word in words)]
     return found[number - 1::parts]
 
 
 def main() -> None:
-    """Print each difference that has no reason, what is missing, and the counts."""
+    """Print each difference without a reason, missing functions, and counts."""
     parser = argparse.ArgumentParser(description="compare tanx with JAX, call by call")
     parser.add_argument("words", nargs="*", help="run only calls that contain one of these")
     parser.add_argument("--part", default="1/1", metavar="K/N",

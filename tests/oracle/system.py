@@ -1,4 +1,4 @@
-"""One of the two systems: the names that calls use, the ways to run them, what they give."""
+"""One of the two systems: the names that calls use, the modes to run them, their outcomes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Failure:
 
 
 class System:
-    """jax or tanx: the names that calls use, and the ways to run them."""
+    """jax or tanx: the names that calls use, and the modes to run them."""
 
     def __init__(self, name: str):
         self.name = name
@@ -64,11 +64,11 @@ class System:
                       "debug": importlib.import_module(f"{name}.debug"),
                       "partial": functools.partial, "within": within, "ruled": ruled,
                       "printed": functools.partial(printed, self.jax)}
-        for module in MODULES:  # what JAX does not load by itself
+        for module in MODULES:  # modules that JAX does not import by default
             importlib.import_module(f"{name}.{module}")
 
     def operand(self, name: str, batch: int | None = None):
-        """The array that ``name`` stands for, of this system."""
+        """The operand ``name`` as an array of this system."""
         prefix = NAME.fullmatch(name)[1]
         if prefix == "np_":
             return value(name, batch)
@@ -77,11 +77,11 @@ class System:
         return self.jnp.asarray(value(name, batch))
 
     def run(self, text: str, mode: str = "eager") -> Outcome | Failure:
-        """What the expression ``text`` gives in ``mode``."""
+        """The outcome of the expression ``text`` in ``mode``."""
         return self.outcome(lambda: MODES[mode](self, text, names_in(text)))
 
     def outcome(self, thunk) -> Outcome | Failure:
-        """What calling ``thunk`` gives."""
+        """The outcome of calling ``thunk``."""
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             try:
@@ -108,7 +108,7 @@ class System:
         return Leaf(type(x).__name__, x if isinstance(x, str) else self.plain(x))
 
     def plain(self, x) -> str:
-        """``repr(x)`` without what cannot be equal: the name of the system, and addresses."""
+        """``repr(x)`` without the name of the system and addresses, which always differ."""
         return re.sub(r" at 0x\w+", "", str(x)).replace("tanx", "jax")
 
 
@@ -116,7 +116,7 @@ class System:
 
 
 def within(context, thunk):
-    """What ``thunk`` gives inside of ``context``."""
+    """The result of ``thunk`` inside ``context``."""
     with context:
         return thunk()
 
@@ -128,7 +128,7 @@ def ruled(function, *rules):
 
 
 def printed(system, thunk):
-    """What ``thunk`` gives, and what it prints."""
+    """The result of ``thunk``, and its printed output."""
     with contextlib.redirect_stdout(io.StringIO()) as text:
         out = system.block_until_ready(thunk())
         system.effects_barrier()
@@ -147,11 +147,11 @@ def _eager(system, text, operands):
 
 
 CALLS = 4
-"""Calls of a jitted function: native code takes them from the third on."""
+"""The number of calls of a jitted function: native code runs from the third on."""
 
 
 def _jit(system, text, operands):
-    """What the last call gives; those before must return the same. Of JAX one call is enough."""
+    """The result of the last call; earlier ones must return the same. JAX is called once."""
     function = system.jax.jit(_function(system, text, operands))
     if system.name == "jax":
         return function(*map(system.operand, operands))
@@ -160,7 +160,7 @@ def _jit(system, text, operands):
     for n, other in enumerate(others, 2):
         if not same(first, other):
             raise AssertionError(f"call {n} gave {other}, the first {first}")
-    for kind in getattr(first, "warned", ()):  # tracing warned, which happens once
+    for kind in getattr(first, "warned", ()):  # the first call traces, and only that warns
         warnings.warn("given by the first call", getattr(builtins, kind), stacklevel=1)
     return function(*map(system.operand, operands))
 
@@ -193,7 +193,7 @@ def _vmap_last(system, text, operands):
 
 
 def _differentiable(system, text, operands):
-    """The call as a function of its inexact operands, and these."""
+    """The call as a function of its inexact operands, and these operands."""
     function = _function(system, text, operands)
     arrays = [system.operand(name) for name in operands]
     inexact = [i for i, x in enumerate(arrays)

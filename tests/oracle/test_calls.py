@@ -1,4 +1,4 @@
-"""Every public function gives what JAX gives: value, dtype, weak type, shape, error, jaxpr."""
+"""Every public function agrees with JAX's: value, dtype, weak type, shape, error, jaxpr."""
 
 from itertools import groupby
 

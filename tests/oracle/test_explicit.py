@@ -1,4 +1,4 @@
-"""The table of types divided over Explicit axes is what JAX says."""
+"""The table of types that are divided over Explicit axes agrees with JAX."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def test_the_table_is_what_jax_says():
     mesh = jax.make_mesh((1, 1), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
     with jax.set_mesh(mesh):
         names = operands(jax, jax.numpy)
-        # Staged only: eager code of JAX compiles every operation.
+        # Traced only, because eager code of JAX compiles every operation.
         wrong = [(expression, expected, found) for expression, expected in TABLE
                  if (found := outcome(jax, expression, names, staged=True)) != expected]
     assert not wrong

@@ -1,4 +1,4 @@
-"""Handlers written in C++ with JAX's own headers do the same on tanx and on JAX."""
+"""Handlers in C++ with JAX's headers have the same results on tanx and on JAX."""
 
 import shutil
 import subprocess
@@ -25,7 +25,7 @@ def test_handlers_of_packages(tmp_path):
 
 
 def test_the_header_serves_both(tmp_path):
-    """What is compiled with tanx/ffi.h runs with jax.ffi."""
+    """Code that is compiled with tanx/ffi.h runs with jax.ffi."""
     import ctypes
 
     import numpy as np

@@ -1,4 +1,4 @@
-"""The traps are there in JAX: its half of each page of docs/gotchas, run on JAX."""
+"""JAX has the traps: its half of each page of docs/gotchas, run on JAX."""
 
 import pytest
 

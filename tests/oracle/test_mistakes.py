@@ -1,4 +1,4 @@
-"""Mistakes raise what they raise in JAX, in words of tanx, at the user's line."""
+"""Mistakes raise JAX's exceptions with tanx's messages, at the user's line."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from tests.oracle.mistakes import MISTAKES, OTHER_CLASS, PYTHONS_WORDS
 pytest.importorskip("jax")
 pytestmark = pytest.mark.oracle
 
-# A name or an expression, the rule as a sentence; facts and a hint, indented.
+# A name or an expression, then the rule as a sentence; then facts and a hint, indented.
 FORM = re.compile(r"[^\s:][^\n]*: [^\n]+\.(\n  [^\n]+)*")
 
 

@@ -1,4 +1,4 @@
-"""JAX's own reader of profiles reads those of tanx, and gives what ours gives."""
+"""JAX's reader of profiles reads those of tanx, and returns the same data as ours."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.oracle
 
 
 def told(data):
-    """All that a profile tells."""
+    """All data of a profile."""
     return [(plane.name, list(plane.stats), [
         (line.name, [(event.name, event.start_ns, event.duration_ns, list(event.stats))
                      for event in line.events]) for line in plane.lines])

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.oracle
 
 TOLERANCE = {"float64": 1e-9, "complex128": 1e-9, "float32": 2e-5, "complex64": 2e-5,
              "float16": 4e-3, "bfloat16": 3e-2}
-"""Relative and absolute; narrower floats have a few bits only."""
+"""Relative and absolute tolerances by dtype."""
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +25,13 @@ def run():
     from jax.extend.backend import get_backend
     from jaxlib import _jax
     from jaxlib.cpu import _lapack
-    _lapack.initialize()  # which jax does when it writes a call of LAPACK itself
+    _lapack.initialize()  # jax does this when it lowers a call of LAPACK
     jax.ffi.register_ffi_target(foreign.TARGET, jax.ffi.pycapsule(foreign.cube_root), "cpu",
                                 api_version=0)
     client = get_backend("cpu")
     devices = _jax.DeviceList(tuple(client.local_devices()[:1]))
     options = _jax.CompileOptions()
-    # The text is on trial, not the code that is made of it: quick compilation will do.
+    # The text is tested, not the speed of the code, so compilation should be quick.
     options.executable_build_options.debug_options.xla_backend_optimization_level = 0
 
     def run(text, arrays):
@@ -42,7 +42,7 @@ def run():
 
 
 def same(actual: np.ndarray, expected: np.ndarray) -> bool:
-    """Whether two arrays have one type and, to rounding, the same numbers."""
+    """Whether two arrays have the same type and, up to rounding, the same numbers."""
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         return False
     if "int" in expected.dtype.name or expected.dtype == bool:
@@ -112,7 +112,7 @@ def test_programs(run, name):
 
 
 def test_keys_cross_the_edge(run):
-    """Keys are words outside, of whatever generator."""
+    """Keys of all generators are words in arguments and results."""
     for impl in ("threefry2x32", "rbg"):
         key = random.key(5, impl=impl)
         function = tanx.jit(lambda key: (random.split(key, 3), random.bits(key, (4,)), key))

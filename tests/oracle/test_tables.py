@@ -1,4 +1,4 @@
-"""Tables of tests that run without JAX say what JAX gives."""
+"""Recorded results of JAX in tables of other tests are correct."""
 
 import numpy as np
 import pytest

@@ -23,7 +23,7 @@ KINDS = {
 
 
 def some(r, schema):
-    """A message with some of the fields of a schema, and all that are repeated."""
+    """A message with all repeated fields of a schema, and some of the others."""
     def one(field):
         return some(r, field.schema) if field.kind == "message" else KINDS[field.kind](r)
     return {name: [one(field) for _ in range(r.randrange(4))] if field.repeated else one(field)
@@ -36,7 +36,7 @@ def test_what_is_written_is_read(seed):
     assert decode(SCHEMA, encode(SCHEMA, message)) == message
 
 
-# The bytes of these are in the documentation of protocol buffers, or follow from it by hand.
+# The bytes are from the documentation of protocol buffers, or computed by hand.
 @pytest.mark.parametrize("message, written", [
     ({"i": 150}, "089601"), ({"i": -1}, "08" + "ff" * 9 + "01"), ({"s": "testing"},
      "220774657374696e67"), ({"m": {"x": 150}}, "3203089601"), ({"many": [3, 270, 86942]},

@@ -1,4 +1,4 @@
-"""Profiles of memory, read by a reader of their own; counts of bytes; lines of large arrays."""
+"""Profiles of memory, parsed by an independent reader; counts of bytes; lines of large arrays."""
 
 import gc
 import gzip
@@ -13,12 +13,12 @@ from tanx import profiler
 from tanx._core.origins import LARGE, LARGE_RESULT, lines_of
 
 CPU = tanx.devices()[0]
-WIDE = LARGE // 4  # floats in an array that is just large
-WIDER = LARGE_RESULT // 4  # and in one that native code takes for large
+WIDE = LARGE // 4  # floats in the smallest large array
+WIDER = LARGE_RESULT // 4  # floats in the smallest array that is large for native code
 
 
 def fields(data):
-    """The fields of a message by number, as the documentation of protocol buffers tells it."""
+    """The fields of a message by number, as in the documentation of protocol buffers."""
     found, at = {}, 0
 
     def number():
@@ -42,7 +42,7 @@ def fields(data):
 
 
 def numbers(data):
-    """Numbers that share one head."""
+    """The numbers of a packed field."""
     return fields(b"".join(b"\x08" + part for part in _parts(data))).get(1, [])
 
 
@@ -148,7 +148,7 @@ MAKERS = {
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_large_arrays_know_their_line_and_are_counted(name):
-    MAKERS[name]()  # compiled by now
+    MAKERS[name]()  # compile it first
     gc.collect()
     before = CPU.memory_stats()
     x = MAKERS[name]().block_until_ready()

@@ -1,4 +1,4 @@
-"""Profiles of time: what is recorded, what the files hold, and what costs nothing otherwise."""
+"""Profiles of time: recorded events, the contents of files, and no cost without a profile."""
 
 import gzip
 import json
@@ -67,11 +67,11 @@ def test_nothing_is_left_behind(double):
     with pytest.raises(ZeroDivisionError):
         taken(lambda: 1 / 0)
     assert EvalTrace.process is before and current.recorder is None
-    # The first calls after a flag has changed are Python's, and so is the one that takes over code
-    # from the compiler's thread, whenever that is done.
+    # The first calls after a flag has changed run in Python, and so does the call that gets code
+    # from the compiler's thread.
     for _ in range(100):
         if not any(calls(partial(double, X)) for _ in range(4)):
-            return  # native again: no function of Python's is called
+            return  # native again: no Python function is called
         time.sleep(0.01)
     pytest.fail("calls stay Python's")
 
@@ -232,7 +232,7 @@ def test_a_link_for_perfetto(tmp_path, capsys, monkeypatch):
                 url = f"http://127.0.0.1:{port}/perfetto_trace.json.gz"
                 with urllib.request.urlopen(url) as answer:
                     fetched.append(answer.read())
-            except urllib.error.URLError:  # the server is not there yet
+            except urllib.error.URLError:  # the server has not started yet
                 time.sleep(0.02)
     fetched, over = [], threading.Event()
     thread = threading.Thread(target=fetch)
@@ -271,7 +271,7 @@ def test_the_server():
 
 
 def test_other_processes():
-    """The server of this process stands for that of another one."""
+    """A server in this process simulates another process."""
     from tanx._profile import subprocesses
     from tanx._profile.data import ProfileData
     from tanx._profile.web import listening

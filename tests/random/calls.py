@@ -5,7 +5,7 @@ array of three), ``rbg``, ``urbg`` and ``raw``. To record, in an environment tha
 
     python -m tests.random.calls
 
-Samples agree to a few units in the last place, for transcendental functions differ by as much.
+Samples agree to a few units in the last place, because transcendental functions differ by as much.
 """
 
 import json
@@ -209,7 +209,7 @@ def names(system) -> dict:
 
 
 def run(system, call: str) -> np.ndarray:
-    """The result of a call; of keys their words."""
+    """The result of a call; keys are returned as words."""
     out = eval(call, names(system))
     if "key" in str(out.dtype):
         out = system.random.key_data(out)
@@ -217,7 +217,7 @@ def run(system, call: str) -> np.ndarray:
 
 
 def written(x: np.ndarray) -> dict:
-    """An array as plain data, every bit of it."""
+    """An array as plain data, bit for bit."""
     plain = x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind in "fV" else x
     if plain.dtype.kind == "c":
         plain = np.stack([plain.real, plain.imag], -1)
@@ -256,7 +256,7 @@ def agree(actual: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
 
 
 def record(jax) -> None:
-    """Write what JAX gives."""
+    """Write JAX's results."""
     calls = {call: run(jax, call) for call in CALLS}
     with jax.enable_x64(True):
         write(DATA, {"calls": calls, "wide": {call: run(jax, call) for call in WIDE}})

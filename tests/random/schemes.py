@@ -1,4 +1,4 @@
-"""Calls of tanx.random with every generator, in both orders of bits that JAX knows.
+"""Calls of tanx.random with every generator, in both of JAX's orders of bits.
 
 JAX recorded their results in ``tests/data/generators.json``; to record, in an environment that has
 it::
@@ -41,7 +41,7 @@ WIDE = ["split(k, 2)", "bits(k, (5,), 'uint64')", "randint(k, (5,), 0, 10**12, '
 
 
 def run(jax, call: str, impl: str, partitionable: bool, wide: bool, compiled: bool = False):
-    """The words or the numbers of a call; with 64 bits the seed is one that needs them."""
+    """The words or numbers of a call; with ``wide``, the seed needs 64 bits."""
     room = importlib.import_module(f"{jax.__name__}.random")
     with jax.threefry_partitionable(partitionable), jax.enable_x64(wide):
         names = {**vars(room), "vmap": jax.vmap, "jnp": jax.numpy}
@@ -56,7 +56,7 @@ def run(jax, call: str, impl: str, partitionable: bool, wide: bool, compiled: bo
 
 
 def every():
-    """The cases: call, generator, scheme, and whether with 64 bits.
+    """The cases: call, generator, scheme, and whether 64-bit types are enabled.
 
     Under ``vmap``, JAX makes the bits of all keys of rbg from the first of them; tanx does not.
     """
@@ -66,7 +66,7 @@ def every():
 
 
 def label(call: str, impl: str, partitionable: bool, wide: bool) -> str:
-    """What a case is called in the file."""
+    """The name of a case in the file."""
     return f"{call} {impl}{'' if partitionable else ' in halves'}{' x64' if wide else ''}"
 
 

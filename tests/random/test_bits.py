@@ -1,4 +1,4 @@
-"""Every sampler gives the same numbers, to the last bit, eagerly and under ``jit``."""
+"""Every sampler returns the same numbers, to the last bit, eagerly and under ``jit``."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ OTHERS = {
 }
 LONG = {"ball", "ball p", "multinomial", "binomial", "poisson", "multivariate_normal", "f",
         "dirichlet", "orthogonal"}
-"""What takes long to compile."""
+"""Samplers that take long to compile."""
 
 
 def cases():

@@ -30,14 +30,14 @@ COMPILED = ("key", "split", "fold_in", "bits", "uniform", "normal", "randint", "
 
 
 def some_of_each(calls):
-    """The first two calls of functions whose insides differ most in compiled code."""
+    """The first two calls of functions whose compiled code differs most."""
     by_name = {name: [c for c in calls if c.startswith(f"{name}(")][:2] for name in COMPILED}
     return [call for group in by_name.values() for call in group]
 
 
 @pytest.mark.parametrize("call", some_of_each(CALLS))
 def test_compiled_results_are_those_of_jax(call):
-    """The same calls inside of jit, where bits are made by generated code."""
+    """The same calls inside jit, where generated code makes the bits."""
     compiled = tanx.jit(lambda k, ks, rbg, urbg, raw: eval(
         call, names(tanx) | {"k": k, "ks": ks, "rbg": rbg, "urbg": urbg, "raw": raw}))
     known = names(tanx)

@@ -1,4 +1,4 @@
-"""Samples follow their distributions, and move with parameters as they should."""
+"""Samples follow their distributions, and have the right derivatives."""
 
 import numpy as np
 import pytest
@@ -78,7 +78,7 @@ def test_continuous_samples_follow_their_distribution(name):
 
 @pytest.mark.parametrize("name", DISCRETE)
 def test_counts_follow_their_distribution(name):
-    """By the chi-square test, over counts of which five are expected at least."""
+    """By the chi-square test, over bins with at least five expected counts."""
     draw, law = DISCRETE[name]
     samples = np.asarray(draw((COUNT,))).astype(int)
     values = np.arange(samples.min() - 1, samples.max() + 2)
@@ -157,7 +157,7 @@ def test_permutations_are_the_same_whether_compiled_or_not(size):
     (lambda key, n: random.binomial(key, n, 0.3), (5.0, 40.0, 900.0)),
     (lambda key, a: random.beta(key, a, 2.0), (0.3, 2.0, 9.0))])
 def test_parameters_may_be_mapped(sampler, parameters):
-    """Each lane of a mapped parameter has the numbers that it would have alone, also eagerly."""
+    """Each lane of a mapped parameter has the same numbers as alone, also eagerly."""
     key, parameters = random.key(3), jnp.array(parameters)
     alone = jnp.stack([sampler(key, p) for p in parameters])
     mapped = tanx.vmap(lambda p: sampler(key, p))

@@ -1,4 +1,4 @@
-"""Generators by themselves."""
+"""The generators of random bits."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_words_of_counters_are_those_of_jax():
 
 
 def test_known_answers_of_the_paper():
-    """The vectors that come with Random123."""
+    """The test vectors of Random123."""
     from tanx._ops.generators import philox4x32, threefry2x32
     ones = np.uint32(0xFFFFFFFF)
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Keys are arrays: everything that moves elements takes them."""
+"""Keys are arrays: all functions that move elements take them."""
 
 import pickle
 
@@ -77,7 +77,7 @@ def test_keys_compare_by_their_words(keys):
 
 
 @pytest.mark.parametrize("first, second", [
-    # As floats, the words at the front of both are NaN, and then zeros of either sign.
+    # As floats, the first words of both are NaN, and then zeros of different sign.
     ([0, 0x7ff80000, 0, 0], [0, 0x7ff80000, 0, 0]), ([0, 0, 0, 0], [0, 0x80000000, 0, 0])])
 def test_all_bits_of_keys_count(first, second):
     a, b = (random.wrap_key_data(jnp.array(w, jnp.uint32), impl="rbg") for w in (first, second))

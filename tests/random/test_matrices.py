@@ -1,4 +1,4 @@
-"""Random vectors and matrices that need linear algebra: values that JAX gives."""
+"""Random vectors and matrices that need linear algebra: JAX's values."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every generator gives JAX's bits, eagerly and compiled, in both of its orders."""
+"""Every generator returns JAX's bits, eagerly and compiled, in both of JAX's orders."""
 
 import json
 

@@ -1,9 +1,9 @@
-"""Which blocks of the native call path tests take, counted in the machine code itself.
+"""Counts in machine code which blocks of the native call path run in tests.
 
-    python -m tests.runtime.native_coverage [FILE ...]    # runs these tests, then lists the others
+    python -m tests.runtime.native_coverage [FILE ...]    # runs tests, then lists missed blocks
 
-The translation of ``tanx/_runtime/call*.py`` is patched so that each block counts its runs. Those
-that are left are for a lack of memory, and for errors in the flatten functions of users' classes.
+The translation of ``tanx/_runtime/call*.py`` is patched so that each block counts its runs. Blocks
+that never run handle a lack of memory, and errors in the flatten functions of users' classes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MODULES = (call, call_arguments, call_frame, call_results)
 
 
 class Block(NamedTuple):
-    """Statements that run one after the other."""
+    """Consecutive statements without a branch."""
 
     file: str
     function: str
@@ -42,7 +42,7 @@ class Counters:
         self.counts = (ctypes.c_int64 * 1000)()
 
     def translate(self) -> str:
-        """The native functions as LLVM code that counts."""
+        """The native functions as LLVM code that counts blocks."""
         files = {node.name: module.__name__.rpartition(".")[2] for module in MODULES
                  for node in ast.parse(open(module.__file__).read()).body
                  if isinstance(node, ast.FunctionDef)}
@@ -73,9 +73,9 @@ class Counters:
 
 
 def run(files=FILES) -> tuple[Counters, int]:
-    """Run tests with code that counts; also their exit code."""
+    """Run tests with code that counts blocks; return the counters and the exit code."""
     counters = Counters()
-    name = f"counted calls of process {os.getpid()}"  # addresses in it are those of this process
+    name = f"counted calls of process {os.getpid()}"  # it contains addresses of this process
     made = machine.permanent
 
     def permanent(_, text, symbols, tidy):

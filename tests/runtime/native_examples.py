@@ -42,7 +42,7 @@ def gcd(a: int, b: int) -> int:
 
 
 def total(numbers: int, count: int) -> int:
-    """Of the numbers up to the first that is zero, without those that are negative."""
+    """The sum of the positive numbers before the first zero."""
     result = 0
     i = 0
     while True:

@@ -1,4 +1,4 @@
-"""Work in the background: arrays before their data, waiting, errors, order, forks and threads."""
+"""Work in the background: arrays without data, waiting, errors, order, forks and threads."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ def everything_is_long(monkeypatch):
 
 @contextlib.contextmanager
 def busy_queue():
-    """The queue of this thread has something to do until the block is left or ``go`` is set."""
+    """Keep the queue of this thread busy until the block ends or ``go`` is set."""
     go, begun = threading.Event(), threading.Event()
 
     @ENTRY
@@ -217,7 +217,7 @@ def test_failures_surface_where_somebody_waits(monkeypatch):
         submit = background.Queue.submit
         monkeypatch.setattr(background.Queue, "submit", lambda queue, code, arena, *rest: submit(
             queue, code, 1 << 60, *rest))
-        y = f(x)  # the line that is named
+        y = f(x)  # the line in the message
         monkeypatch.undo()
         z = double(y)
         later = double(x)
@@ -264,7 +264,7 @@ def test_threads_have_queues_of_their_own():
         y = x
         for _ in range(20):
             y = f(y)
-        results[n] = y  # pending, perhaps, when the thread is gone
+        results[n] = y  # may be pending when the thread ends
 
     with busy_queue():
         threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
@@ -272,7 +272,7 @@ def test_threads_have_queues_of_their_own():
             thread.start()
         for thread in threads:
             thread.join()
-        for y in results.values():  # while this thread's own queue is busy
+        for y in results.values():  # while the queue of this thread is busy
             assert y[0] == 2.0 ** 20
 
 
@@ -295,7 +295,7 @@ def test_data_of_another_thread():
 
 
 def test_two_threads_run_at_once():
-    """Each program waits for the other: the lock of Python is free, and so are the queues."""
+    """Each program waits for the other: neither Python's lock nor a queue blocks them."""
     meet = threading.Barrier(2, timeout=60)
     ran = []
 
@@ -360,7 +360,7 @@ def test_calls_are_native_up_to_the_program():
         for _ in range(4):
             with busy_queue():
                 y = fun(*arguments)
-                z = fun(y["a"], 1.0)  # on its way, and a signature met before
+                z = fun(y["a"], 1.0)  # pending, with a known signature
                 assert not z["a"].is_ready() and (y["b"][0] is x) == (arguments[0] is x)
             np.testing.assert_array_equal(y["a"], np.arange(3) + np.asarray(arguments[1]))
             np.testing.assert_array_equal(z["a"], np.asarray(y["a"]) + 1)

@@ -1,4 +1,4 @@
-"""Without native code tier 0 runs everything: by an option, and on systems that cannot load any."""
+"""Without native code tier 0 runs everything: by an option, and on systems that cannot load it."""
 
 import os
 import platform
@@ -157,7 +157,7 @@ print(len(values), grad.shape, large, len(told), str(told[0].message).splitlines
 
 
 def test_another_system():
-    """On a system without what POSIX has, an import works, says so once, and all is computed."""
+    """On a system without POSIX functions, importing works and warns once, and programs run."""
     done = subprocess.run([sys.executable, "-c", ELSEWHERE], capture_output=True, text=True,
                           timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]

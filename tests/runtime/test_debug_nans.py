@@ -1,4 +1,4 @@
-"""``debug_nans`` and ``debug_infs``: the operation that made the value, by its line."""
+"""``debug_nans`` and ``debug_infs``: the operation that made the value, and its line."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def error(fun, *args, flag=tanx.debug_nans) -> str:
         "eager-scan"])
 def test_the_line_is_told(fun):
     text = error(fun, jnp.array([-1.0, -2.0]))
-    # Compiled code knows operations; while Python runs, the function that was called is known.
+    # Compiled code names the operation; Python names the function that was called.
     called, rest = text.split(": ", 1)
     assert called in ("tanx.lax.log", "tanx.numpy.log")
     assert rest.startswith("made a value that is nan.\n  result: float32[")

@@ -1,4 +1,4 @@
-"""Code on disk: what is found again, what is refused, and what happens to the folder."""
+"""Code on disk: which entries are found, which are refused, and the state of the folder."""
 
 import os
 import stat
@@ -24,11 +24,11 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder in use; what is in memory is forgotten, but for what tanx itself consists of."""
+    """A cache folder; the cache in memory is cleared, except for tanx's own code."""
     run()
     load.clear()
     path = tmp_path / "cache"
-    # No better code comes up in the background; what is kept of it is the matter of test_quick.
+    # Without better code from the background; test_quick tests how that is stored.
     with config.enable_compilation_cache(True), config.compilation_cache_dir(
             str(path)), config.quick_code(False):
         yield path
@@ -37,7 +37,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def assembled(monkeypatch):
-    """Gets an entry each time LLVM is at work."""
+    """A list that gets an entry for each call of LLVM."""
     times = []
     original = cpu.assemble
     monkeypatch.setattr(cpu, "assemble", lambda *args: times.append(1) or original(*args))
@@ -173,11 +173,11 @@ def test_damaged_files_are_compiled_over(folder, assembled, kind):
         whole = path.read_bytes()
         path.write_bytes(damage(kind, whole))
         np.testing.assert_array_equal(run(), expected)
-        mended = path.read_bytes()  # all but the time that it took to make it
+        mended = path.read_bytes()  # equal except for the compile time
         assert len(mended) == len(whole)
         np.testing.assert_array_equal(run(), expected)
         assert path.read_bytes() == mended
-    assert len(assembled) == 2  # of the two files one holds the code
+    assert len(assembled) == 2  # one of the two files has the code
 
 
 def test_every_bit_counts(folder):
@@ -267,7 +267,7 @@ def test_what_was_used_longest_ago_goes_first(folder):
         for age, key in enumerate(keys):
             disk_cache.write(key, (), bytes(1000))
             os.utime(folder / f"{key}.tanx", (1000 + age, 1000 + age))
-        assert disk_cache.read(keys[0]) is not None  # now the one used last
+        assert disk_cache.read(keys[0]) is not None  # now it is the most recently used
         disk_cache.write(disk_cache.key_of("large"), (), bytes(2500))
         left = [disk_cache.read(key) is not None for key in keys]
     assert left[0] and not left[1] and left[-1] and left == sorted(left[:1]) + sorted(left[1:])
@@ -299,7 +299,7 @@ def test_the_folder_is_not_looked_through_by_each_process(folder, monkeypatch):
         return len(looked)
 
     assert [write(0, 2), write(2, 4)] == [1, 1]
-    assert write(4, 4 + disk_cache._WRITES_UNSEEN) == 2  # but by one that writes much
+    assert write(4, 4 + disk_cache._WRITES_UNSEEN) == 2  # a process with many writes does
     os.utime(folder / ".counted", (1000, 1000))
     assert write(100, 102) == 3
 
@@ -403,7 +403,7 @@ def test_custom_derivatives_do_not_keep_a_jaxpr_from_having_a_text():
 
 
 def test_bodies_are_those_that_the_compiler_puts_in_place():
-    """What stands for a use in texts runs what the compiler puts in place of the use."""
+    """A use that is written as a call has the body that the compiler inlines."""
     def fun(x):
         mine = tanx.custom_jvp(lambda x: jnp.sin(x))
         mine.defjvps(lambda t, y, x: t)

@@ -1,4 +1,4 @@
-"""Native calls of jitted functions: what they take, what they leave to Python, what they hold."""
+"""Native calls of jitted functions: arguments, calls left to Python, references."""
 
 import contextlib
 import gc
@@ -48,7 +48,7 @@ class Box:
 
 @contextlib.contextmanager
 def native_only(fun):
-    """Python must not take a call of ``fun`` in this block."""
+    """Fail if a call of ``fun`` in this block runs in Python."""
     def no(*_):
         raise AssertionError("not native")
 
@@ -60,7 +60,7 @@ def native_only(fun):
 
 
 def learned(fun, *args, **kwargs):
-    """``fun`` compiled, and its native code acquainted with arguments like these."""
+    """``fun`` compiled, with native code for arguments like these."""
     fun = fun if hasattr(fun, "_native_calls") else tanx.jit(fun)
     for _ in range(2):
         fun(*args, **kwargs)
@@ -68,7 +68,7 @@ def learned(fun, *args, **kwargs):
 
 
 def same(x, y):
-    """Equal trees of arrays with equal types."""
+    """Check that trees of arrays are equal, including types."""
     xs, x_tree = tree_util.tree_flatten(x)
     ys, y_tree = tree_util.tree_flatten(y)
     assert x_tree == y_tree
@@ -236,7 +236,7 @@ def test_static_arguments():
         def __eq__(self, other):
             if "broken" in (self.value, other.value):
                 raise RuntimeError("no answer")
-            same(fun(1.0, "inner"), jnp.asarray(2.0))  # calls while it is called
+            same(fun(1.0, "inner"), jnp.asarray(2.0))  # a call inside a call
             return self.value == other.value
 
     fun = tanx.jit(lambda x, n: x * getattr(n, "value", 2), static_argnums=1)
@@ -564,13 +564,13 @@ def test_many_threads():
 
 def test_where_native_code_is_not_possible(monkeypatch):
     class Plain:
-        """Calls itself."""
+        """Returns its argument."""
 
         def __call__(self, x):
             return x
 
-    monkeypatch.setattr(objects, "obstacle", lambda: "the moon is full")
-    monkeypatch.setattr(dispatch, "obstacle", lambda: "the moon is full")
+    monkeypatch.setattr(objects, "obstacle", lambda: "another interpreter")
+    monkeypatch.setattr(dispatch, "obstacle", lambda: "another interpreter")
     assert objects.callable_class(Plain) is Plain
     fun = tanx.jit(lambda x: x + 1)
     for _ in range(4):
@@ -581,7 +581,7 @@ def test_where_native_code_is_not_possible(monkeypatch):
 
 def test_classes_that_take_native_calls():
     class Plain:
-        """Gives back what it is given."""
+        """Returns its arguments."""
 
         def __call__(self, *args, **kwargs):
             return self, args, kwargs
@@ -595,7 +595,7 @@ def test_classes_that_take_native_calls():
     class Wide(Plain):
         __slots__ = ("more",)
 
-    assert objects.callable_class(Wide) is Wide  # its fields are not where they are expected
+    assert objects.callable_class(Wide) is Wide  # its fields have other offsets
 
 
 @pytest.mark.parametrize("fun", [
@@ -606,7 +606,7 @@ def test_classes_that_take_native_calls():
 ], ids=range(10))
 @pytest.mark.parametrize("donate", [(), 0])
 def test_results_that_are_arguments_in_another_shape(fun, donate):
-    """They share the memory of the argument, and have a shape of their own."""
+    """They share the memory of the argument, and have their own shape."""
     jitted = tanx.jit(fun, donate_argnums=donate)
     for n in range(5):
         x = np.arange(6.0, dtype=np.float32).reshape(2, 3) + n
@@ -639,4 +639,4 @@ def test_many_leaves_that_are_passed_on():
         found = same(leaves)
         assert all(found["all"][k] is x for k, x in leaves.items())
         assert found["first"] is leaves["k00000"]
-    assert time.process_time() - start < 20  # a minute and more, if it is quadratic
+    assert time.process_time() - start < 20  # more than a minute if it is quadratic

@@ -21,7 +21,7 @@ def both_ways(request, monkeypatch):
 
 @pytest.fixture(params=["jit", "compiled"])
 def prepare(request):
-    """A function that gives a donating function: jitted, or compiled for some arguments."""
+    """Makes a function that donates arguments: jitted, or compiled ahead of time."""
     def make(fun, *args, **options):
         jitted = tanx.jit(fun, **options)
         return jitted.lower(*args).compile() if request.param == "compiled" else jitted
@@ -33,7 +33,7 @@ def address(x) -> int:
 
 
 def own(*shape) -> tanx.Array:
-    """An array whose memory is its own."""
+    """An array that shares its memory with no other."""
     return jnp.asarray(RNG.normal(size=shape), "float32")
 
 

@@ -1,4 +1,4 @@
-"""Functions of numbers by loops of tanx's own: the bits of compiled code, on arrays of any form."""
+"""Functions of numbers by tanx's loops: the bits of compiled code, on arrays of any layout."""
 
 import numpy as np
 import pytest

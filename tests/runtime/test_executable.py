@@ -1,4 +1,4 @@
-"""Executables: what they return, what they keep, and what they leave behind."""
+"""Executables: results, references they keep, and memory they release."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""Our routines for large matrices do what LAPACK's of the same name do."""
+"""Our routines for large matrices equal those of LAPACK with the same names."""
 
 import ctypes
 from itertools import product
@@ -31,7 +31,7 @@ def numbers(*shape, dtype):
 
 @pytest.fixture
 def both(monkeypatch):
-    """Runs a routine of LAPACK's, and then ours."""
+    """Runs a routine of LAPACK, and then ours."""
     def run(routine, *inputs):
         wanted = routine.run(*inputs)
         ours = routines("s") | routines("d")
@@ -50,7 +50,7 @@ def close(got, wanted):
 @pytest.mark.parametrize("n", [1, 5, 31, 32])
 @pytest.mark.parametrize("lower, unit, transposed", [*product([False, True], repeat=3)])
 def test_inverse_of_a_small_triangle(n, lower, unit, transposed, dtype):
-    """All of the column is written; elements of the other triangle are not read."""
+    """Whole columns are written; elements of the other triangle are not read."""
     a = numbers(40, 41, dtype=dtype) + 6 * np.eye(40, 41, dtype=dtype)
     corner = (a.T if transposed else a)[:n, :n]
     wanted = np.linalg.inv((np.tril if lower else np.triu)(corner) if not unit else (

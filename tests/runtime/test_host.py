@@ -1,4 +1,4 @@
-"""The allocator: aligned blocks that are used again, counted and given back."""
+"""The allocator: aligned blocks that are reused, counted and released."""
 
 import contextvars
 import ctypes
@@ -65,7 +65,7 @@ def test_counts():
     del xs
     after = counts()
     assert after["bytes_in_use"] == before["bytes_in_use"]
-    assert after["bytes_reserved"] == during["bytes_reserved"]  # kept
+    assert after["bytes_reserved"] == during["bytes_reserved"]  # cached
     assert after["bytes_cached"] == during["bytes_reserved"] - before["bytes_reserved"]
     host.trim()
     assert counts()["bytes_reserved"] == before["bytes_reserved"]
@@ -128,7 +128,7 @@ def test_shapes_are_tuples_of_ints(shape):
 
 
 def test_numpy_takes_its_memory_here_where_told_to():
-    """NumPy calls the functions of the allocator for arrays that grow, and where it is told to."""
+    """NumPy calls the functions of the allocator in a context with its handler."""
     set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(host.numpy_function(304))
     inside = contextvars.copy_context()
     inside.run(set_handler, host.allocator().handler)
@@ -137,13 +137,13 @@ def test_numpy_takes_its_memory_here_where_told_to():
     y = np.arange(1000.0)
     assert counts()["bytes_in_use"] == before + 8000
     np.testing.assert_array_equal(x, y)
-    for n in (10, 1 << 20):  # fresh zeros, then zeros where something has been
+    for n in (10, 1 << 20):  # new memory, then reused memory
         for _ in range(2):
             zeros = inside.run(np.zeros, n)
             assert not zeros.any()
             zeros += 1
             del zeros
-    assert inside.run(np.fromiter, range(100_000), float).sum() == 4999950000  # grows
+    assert inside.run(np.fromiter, range(100_000), float).sum() == 4999950000  # the array grows
     del x, y
     assert counts()["bytes_in_use"] == before
 
@@ -207,7 +207,7 @@ def test_large_blocks_begin_where_a_huge_page_may(megabytes):
 
 
 def test_what_functions_are_made_from_outlives_the_modules():
-    """Python takes modules apart at its end, and then looks once more at the functions left."""
+    """At exit, Python clears modules first and then visits remaining functions."""
     script = """
         import ctypes, gc
         from tanx._runtime import host

@@ -1,4 +1,4 @@
-"""``debug_key_reuse``: which uses of random keys are refused, and what is said about them."""
+"""``debug_key_reuse``: which uses of random keys are refused, and the messages."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tanx import lax, random
 
 
 def chain(key, draw, steps=3):
-    """A loop that splits its key in each step, or does not."""
+    """A loop that splits its key in each step, or uses it again."""
     def step(state, _):
         key, total = state
         following, used = random.split(key) if draw == "split" else (key, key)
@@ -96,11 +96,11 @@ def test_wrong(case):
 
 def test_both_lines_are_told():
     def twice(key):
-        first = random.normal(key)  # the one
-        return first + random.uniform(key)  # the other
+        first = random.normal(key)  # the first line
+        return first + random.uniform(key)  # the second line
     start = twice.__code__.co_firstlineno
     with tanx.debug_key_reuse(True):
-        random.normal(random.key(3))  # not staged for the first time where it is wrong
+        random.normal(random.key(3))  # traced here first, so that its line is not that of the error
         for way, name in ((twice, "random.uniform"), (tanx.jit(twice), "lax.random_bits")):
             with pytest.raises(tanx.errors.KeyReuseError) as caught:
                 way(random.key(2))

@@ -15,7 +15,7 @@ from tanx._runtime.lapack_native import HOLDERS, SET
 
 @pytest.fixture
 def threads():
-    """Functions that tell and change the number of threads."""
+    """Functions that get and set the number of threads."""
     functions = lapack.thread_functions()
     if functions is None:
         pytest.skip("this SciPy computes with something else than OpenBLAS")

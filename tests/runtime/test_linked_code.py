@@ -1,4 +1,4 @@
-"""Object code linked by ourselves and placed in memory."""
+"""Object code that tanx links and places in memory."""
 
 import ctypes
 import gc
@@ -57,11 +57,11 @@ def test_functions_constants_and_variables():
     assert function(code, "shifted_sine", ctypes.c_double, ctypes.c_double)(0.0) == 3.25
     second = placed()
     other = function(second, "step", ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-    assert other(0, 10) == 16  # its variables are its own
+    assert other(0, 10) == 16  # it has its own variables
 
 
 def lines_of_memory():
-    """Where each mapping begins and ends, and how it may be used."""
+    """The start, end and permissions of each mapping."""
     with open("/proc/self/maps") as maps:
         parts = [line.split()[:2] for line in maps]
     return [(*(int(x, 16) for x in place.split("-")), use) for place, use in parts]
@@ -95,7 +95,7 @@ def plain(number):
 
 
 def test_code_without_variables_shares_rooms_that_go_when_all_are_gone(rooms):
-    codes = [plain(n) for n in range(100)]  # more than a room holds
+    codes = [plain(n) for n in range(100)]  # more than fit in a room
     assert [number() for _, number in codes] == list(range(100))
     first, last = (codes[n][0].addresses["number"] for n in (0, -1))
     assert uses(first) == uses(last) == ["r-xs"]
@@ -112,7 +112,7 @@ def test_a_fork_does_not_write_where_its_parent_does(rooms):
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        rooms.forked()  # as the real one is told
+        rooms.forked()  # the hook does this for the real rooms
         made = plain(2)
         os.write(writer, bytes([before[1](), made[1](), made[0]._piece.room is rooms.room]))
         os._exit(0)
@@ -142,7 +142,7 @@ def test_what_does_not_exist():
 
 
 def test_guarded_memory(monkeypatch):
-    """Code is copied while the thread may write to memory for code, and runs when it may not."""
+    """Code is copied while the thread may write to code memory, and runs after that ends."""
     modes = []
     library = code_memory._libc()
     monkeypatch.setattr(library, "pthread_jit_write_protect_np", modes.append, raising=False)
@@ -156,7 +156,7 @@ def test_guarded_memory(monkeypatch):
 
 
 def test_object_code_for_apple_silicon():
-    """It is in the form that is linked here, and leaves the system's register alone."""
+    """It is an ELF file that tanx can link, and does not use the system's register x18."""
     apple = Machine("aarch64-none-elf", "apple-m1", "+neon,+dotprod,+reserve-x18", 128)
     image = link(assemble(TEXT, apple, True))
     assert {"add", "step", "shifted_sine"} <= {name for name, _ in image.exports}

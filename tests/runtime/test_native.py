@@ -1,4 +1,4 @@
-"""Native functions: translated, they do what they do as Python."""
+"""Native functions: the translation has the same results as Python."""
 
 import ctypes
 import types

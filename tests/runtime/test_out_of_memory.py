@@ -1,4 +1,4 @@
-"""Memory that is not there is refused before it is touched, with words that help."""
+"""Too large requests for memory are refused before it is used, with a helpful message."""
 
 import ctypes
 import re
@@ -65,7 +65,7 @@ def test_temporaries_of_a_program():
 
 
 def test_what_is_in_use_counts(monkeypatch):
-    """A piece that would fit into the machine, but not into what is free of it."""
+    """A request that is below the memory of the machine, but above its free memory."""
     f = tanx.jit(lambda x: jnp.zeros((memory.HEAVY // 4,)) + x)
     wide = jnp.broadcast_to(jnp.float32(1), (memory.HEAVY // 4,))
     with monkeypatch.context() as patch:
@@ -154,7 +154,7 @@ def test_sizes_in_words():
 
 
 def test_a_task_that_finds_no_memory_stops_the_program(monkeypatch):
-    """Tasks take memory for their parts of temporaries from the C library; here it has none."""
+    """Tasks allocate their parts of temporaries by the C library, which refuses here."""
     asked = []
 
     @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
@@ -177,7 +177,7 @@ def test_a_task_that_finds_no_memory_stops_the_program(monkeypatch):
     for _ in range(4):
         with pytest.raises(OutOfMemoryError, match="asked for"):
             f(x, x, x).block_until_ready()
-    # One message for each call; several threads may begin to write theirs at the same time.
+    # One message for each call; several threads may write theirs at the same time.
     assert 4 <= len(messages) <= 4 * processors() and len(asked) >= len(messages)
     assert float((x + 1)[0, 0, 0]) == pytest.approx(1.1)
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""Code in a hurry: which programs have it, and how better code takes its place."""
+"""Quickly compiled code: which programs have it, and how better code replaces it."""
 
 import os
 
@@ -27,7 +27,7 @@ def quick():
 
 @pytest.fixture
 def assembled(monkeypatch):
-    """Gets an entry each time LLVM is at work on a program: whether it is in a hurry."""
+    """A list that gets an entry for each program that LLVM compiles: whether it does so quickly."""
     times = []
     original = cpu.assemble
 
@@ -88,7 +88,7 @@ def test_what_takes_long_is_compiled_with_care(assembled):
     tanx.jit(lambda x: jnp.sin(x).sum())(jnp.ones(1 << 22))
     tanx.jit(jnp.sort)(jnp.ones(1 << 20))
     assert assembled == [False, False]
-    # Nobody knows how long this takes.
+    # The number of steps is not known.
     tanx.jit(lambda x: lax.while_loop(lambda y: y < 1e6, lambda y: y * 1.5, x))(2.0)
     assert assembled == [False, False, False]
 
@@ -96,7 +96,7 @@ def test_what_takes_long_is_compiled_with_care(assembled):
 def test_kernels_that_are_there_already_do_not_count(assembled):
     x = jnp.ones((1024, 1024))
     later.idle()
-    assembled.clear()  # of tests before
+    assembled.clear()  # entries of earlier tests
     tanx.jit(lambda x, y: x @ y)(x, x)
     assert assembled[:1] == [True]
 
@@ -113,7 +113,7 @@ def test_the_text_of_better_code_is_kept_on_disk(assembled, tmp_path):
         expected = Executable(closed).run([X])[0]
         load.clear()
         found = Executable(closed)
-        found.run([X])  # for the second time, if in another process
+        found.run([X])  # the second run, counting the one before the cache was cleared
         later.idle()
         assert assembled == [True, False]
         load.clear()
@@ -126,7 +126,7 @@ def test_the_text_of_better_code_is_kept_on_disk(assembled, tmp_path):
 
 def test_code_that_nobody_holds_is_not_made_better(assembled):
     executable = Executable(tanx.make_jaxpr(softmax)(X))
-    with later._later.busy:  # the thread waits
+    with later._later.busy:  # the background thread waits
         later.do(executable, lambda _: None)
         executable.run([X]), executable.run([X])
         del executable

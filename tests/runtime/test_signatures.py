@@ -1,4 +1,4 @@
-"""A jitted function that native code has learnt with arguments of one kind, called with another."""
+"""A jitted function with native code for arguments of one kind, called with another kind."""
 
 import itertools
 import os
@@ -21,7 +21,7 @@ Point = namedtuple("Point", "x y")
 
 @tree_util.register_pytree_node_class
 class Box:
-    """A node of a tree, with a label that is no leaf."""
+    """A node of a tree, with a static label."""
 
     def __init__(self, item, label):
         self.item, self.label = item, label
@@ -35,7 +35,7 @@ class Box:
 
 
 class OtherBox(Box):
-    """A class of its own."""
+    """Another class of nodes."""
 
 
 tree_util.register_pytree_node_class(OtherBox)
@@ -61,7 +61,7 @@ KINDS = {
 
 
 def doubled(tree):
-    """Everything twice, and everything as it came."""
+    """All leaves doubled, and all leaves unchanged."""
     return tree_util.tree_map(
         lambda x: x if jnp.issubdtype(x.dtype, tanx.dtypes.prng_key) else x * 2, tree), tree
 
@@ -81,7 +81,7 @@ WANTED = {name: tanx.jit(doubled)(make()) for name, make in KINDS.items()}
 @pytest.mark.parametrize("first", KINDS)
 def test_another_kind_after_the_first_was_learnt(first, long, monkeypatch):
     """Each of the others after the first, then the first again."""
-    if long:  # these run in the background, and have entries of their own
+    if long:  # these run in the background, and have separate entries
         made = eager.compiled
 
         def compiled(*args):
@@ -110,7 +110,7 @@ def test_other_keywords(first, second):
 
 
 def test_donated_arguments_that_others_hold():
-    """An argument whose memory is not its own, or whose data somebody else has, is copied."""
+    """An argument that shares its memory, or whose data is referenced elsewhere, is copied."""
     memory = np.arange(8.0, dtype=np.float32)
     jitted = tanx.jit(lambda x: (x * 2, x), donate_argnums=0)
     for n in range(8):
@@ -127,7 +127,7 @@ def test_donated_arguments_that_others_hold():
 
 @pytest.fixture
 def ctrl_c():
-    """Ctrl-C raises, also where a shell lets it be ignored: in its background."""
+    """Let Ctrl-C raise an exception, also in background jobs of a shell, which ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""Programs that are stopped: by Ctrl-C, wherever they run, and by exceptions in callbacks."""
+"""Programs are stopped by Ctrl-C, in any thread, and by exceptions in callbacks."""
 
 import signal
 import subprocess
@@ -54,7 +54,7 @@ def pressed(fun, *args):
 
 
 def run(script: str) -> list[str]:
-    """The lines that a process prints; it must be through in time."""
+    """The lines that a process prints; it must end in time."""
     done = subprocess.run([sys.executable, "-c", START + textwrap.dedent(script)], cwd=ROOT,
                           capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
@@ -65,7 +65,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="nee
 
 
 def test_in_the_calling_thread():
-    """By Python, and by native calls, which begin with the third of their kind."""
+    """Calls run by Python, and native calls, which begin with the third."""
     assert run("""
         with config.async_dispatch(False):
             for _ in range(4):
@@ -86,7 +86,7 @@ def test_in_the_background():
             except KeyboardInterrupt as error:
                 print(error)
     """)
-    # The second may meet the signal, or what the signal has made of the work that it waits for.
+    # The second wait may end by the signal, or by the error of the work that it waits for.
     assert sum(line.startswith("stopped|") for line in lines) == 2
     assert lines[-4::2] == ["tanx.jit: the computation was stopped before it was done."] * 2
     assert all(line.startswith("  started at: <string>:") for line in lines[-3::2])
@@ -134,7 +134,7 @@ def test_handlers_of_users_run_while_loops_do():
 
 
 def test_loops_are_told_when_python_knows_of_the_signal():
-    """Told before, in a signal that came to another thread, a loop would find none and go on."""
+    """A loop that stopped before Python has the signal would find no exception, and continue."""
     assert run("""
         import ctypes
         from tanx._runtime import stop
@@ -164,7 +164,7 @@ def test_in_a_callback_and_around_it():
 
 
 def test_compiling_is_not_left_half_way():
-    """Ctrl-C while LLVM is at work is put off until it is done, and loops are stopped as before."""
+    """Ctrl-C during compilation by LLVM is delayed until its end; loops can still be stopped."""
     assert run("""
         from tanx._compiler.emit.cpu import module as cpu
         assemble = cpu.assemble
@@ -216,7 +216,7 @@ def test_other_threads_of_python_go_on_while_a_loop_runs():
 
 
 def test_in_a_library():
-    """An SVD takes seconds; whoever has pressed Ctrl-C does not wait for its end."""
+    """An SVD takes seconds; Ctrl-C does not wait for its end."""
     lines = run("""
         import sys
         matrix = jnp.asarray(np.random.default_rng(0).normal(size=(1500, 1500)), "float32")
@@ -242,7 +242,7 @@ def test_in_a_library():
 
 
 def test_routines_apart_give_the_same_results(monkeypatch):
-    """What runs in a thread of its own, on copies, has the results of what does not."""
+    """Routines in a separate thread, on copies, have the same results."""
     from tanx._loops import lapack
     x = jnp.asarray(np.random.default_rng(1).normal(size=(3, 40, 40)), "float32")
     functions = (jnp.linalg.svd, jnp.linalg.eigvals, jnp.linalg.inv,

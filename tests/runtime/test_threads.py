@@ -1,4 +1,4 @@
-"""The thread pool: every task runs once, whoever calls and however often."""
+"""The thread pool: every task runs once, for any number of callers and calls."""
 
 import ctypes
 import os
@@ -48,7 +48,7 @@ def test_threads_begin_with_stretches_of_their_own():
     def task(context, i):
         who[i] = threading.get_ident()
         if i in (0, 1, 2, 10, 11, 12):
-            together.wait()  # in step: so neither is done early, and helps the other
+            together.wait()  # in step, so that neither ends early and takes tasks of the other
 
     parallel(task, 20)
     assert {who[i] for i in range(3)} == {threading.get_ident()}
@@ -64,7 +64,7 @@ def test_one_job_after_the_other():
 
 
 def test_jobs_of_work_that_holds_threads_awake():
-    """Threads that are held awake do their tasks, before and after they sleep in the end."""
+    """Threads that are kept spinning run their tasks, before and after they fall asleep."""
     tanx.set_num_threads(3)
     hold = ctypes.CFUNCTYPE(None, ctypes.c_int64)(threads.pool_addresses()["tanx_hold"])
     for pause in (0, 0.0005, 0.005):
@@ -166,7 +166,7 @@ def test_a_forked_process_has_a_pool_of_its_own():
 
 
 def run_alone(code, **environment):
-    """What a program prints in a process of its own."""
+    """The output of a program in a separate process."""
     given = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     done = subprocess.run([sys.executable, "-c", code], env=given | environment, timeout=120,
                           capture_output=True, text=True)
@@ -234,8 +234,8 @@ print(tanx.get_num_threads(), ctypes.CFUNCTYPE(ctypes.c_int)(get)(), tasks, valu
     assert done.stdout.strip().endswith("{68719214592.0}")
 
 
-def test_nobody_spins():
-    """A tenth of a second after a call, no thread uses a processor: neither ours nor LAPACK's."""
+def test_no_thread_spins():
+    """A tenth of a second after a call, no thread of ours or of LAPACK uses a processor."""
     code = """
 import time, tanx, tanx.numpy as jnp
 x = jnp.ones((1 << 20,))

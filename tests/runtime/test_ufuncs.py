@@ -1,4 +1,4 @@
-"""Eager arithmetic on large arrays: the threads compute what NumPy computes, to the last bit."""
+"""Eager arithmetic on large arrays: threads compute the same bits as NumPy."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_the_loops_are_those_of_eval(name, dtype):
 
 @pytest.fixture
 def counted(monkeypatch):
-    """How many operations went to the threads."""
+    """The number of operations that ran in threads."""
     from tanx._runtime import ufuncs
     results = []
 

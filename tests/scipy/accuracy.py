@@ -1,4 +1,4 @@
-"""How exact the special functions are: errors in units in the last place, beside JAX's.
+"""The accuracy of the special functions: errors of tanx and JAX in units in the last place.
 
 ``python -m tests.scipy.accuracy --rival PYTHON`` writes the table of ``docs/special_functions.md``;
 ``PYTHON`` is an interpreter that has jax, and the one that runs this needs mpmath. With
@@ -30,13 +30,13 @@ class Row(NamedTuple):
     exact: Callable
     part: int | None = None
     scale: Callable | None = None
-    """What an error is relative to, where that is not the value: an oscillation's amplitude."""
+    """The function that errors are relative to, if not the value: an oscillation's amplitude."""
     whole: tuple[int, ...] = ()
-    """Operands that are whole numbers."""
+    """Operands that are integers."""
 
 
 def rows() -> list[Row]:
-    """The table; intervals with bounds of one sign far apart are sampled logarithmically."""
+    """The table; wide intervals with bounds of one sign are sampled logarithmically."""
     import mpmath as mp
     mp.mp.dps = 40
     root = mp.sqrt(2)
@@ -120,7 +120,7 @@ def rows() -> list[Row]:
 
 
 def sample(row: Row, dtype: str) -> list[np.ndarray]:
-    """Operands spread over the domain."""
+    """Operands distributed over the domain."""
     rng = np.random.default_rng(0)
     operands = []
     for i, (low, high) in enumerate(row.domain):
@@ -134,7 +134,7 @@ def sample(row: Row, dtype: str) -> list[np.ndarray]:
 
 
 def errors(row: Row, operands: list[np.ndarray], values: np.ndarray) -> tuple[float, tuple]:
-    """The greatest error in units in the last place of the exact values, and where it is."""
+    """The maximum error in units in the last place of the exact values, and its operands."""
     import mpmath as mp
     tiny = np.finfo(values.dtype).tiny
     worst: tuple[float, tuple] = (0.0, ())
@@ -168,7 +168,7 @@ json.dump(out, sys.stdout)
 
 
 def computed(python: str, system: str, dtype: str, calls: list) -> list[np.ndarray]:
-    """Values of functions, compiled by ``system`` in a process of its own."""
+    """Values of functions, compiled by ``system`` in a separate process."""
     done = subprocess.run([python, "-c", COMPUTE, system, dtype], input=json.dumps(calls),
                           capture_output=True, text=True)
     if done.returncode:
@@ -177,7 +177,7 @@ def computed(python: str, system: str, dtype: str, calls: list) -> list[np.ndarr
 
 
 def measure(table: list[Row], rival: str | None, own: str) -> list[dict]:
-    """For each row and dtype the errors of both."""
+    """For each row and dtype the errors of both systems."""
     found: list[dict] = [{} for _ in table]
     for dtype in ("float32", "float64"):
         given = [sample(row, dtype) for row in table]

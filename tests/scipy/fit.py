@@ -1,7 +1,7 @@
-"""Computes ``tanx/scipy/special/_tables.py``: the polynomials behind the special functions.
+"""Computes ``tanx/scipy/special/_tables.py``: the polynomials of the special functions.
 
 ``python -m tests.scipy.fit`` writes the file; it needs mpmath and takes some minutes. A function is
-interpolated at Chebyshev points with 60 digits, by the least degree that is good for the dtype.
+interpolated at Chebyshev points with 60 digits, with the least degree that suffices for the dtype.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def fit(f: Callable, bits: int, most: int = 44) -> tuple[float, ...]:
     f = cache(f)
     series = chebyshev(f, most)
     sizes = [abs(f(mp.cos(mp.pi * k / 40))) for k in range(41)]
-    size = max(min(sizes), max(sizes) / 16)  # there may be a zero
+    size = max(min(sizes), max(sizes) / 16)  # f may have a zero
     for degree in range(1, most):
         if mp.fsum(abs(c) for c in series[degree + 1:]) <= size * mp.mpf(2) ** -bits:
             break
@@ -125,7 +125,7 @@ def log_gamma(x):
 
 
 def stirling_log(square):
-    """x times what Stirling's formula for the logarithm leaves, of 1/x²."""
+    """x times the error of Stirling's formula for the logarithm, of 1/x²."""
     if square < mp.mpf(10) ** -24:
         return mp.mpf(1) / 12 - square / 360
     x = 1 / mp.sqrt(square)
@@ -191,14 +191,14 @@ def ci_near(square):
 
 
 def sine_auxiliary(x):
-    """x times what is multiplied with cos(x) in π/2 - Si(x)."""
+    """x times the factor of cos(x) in π/2 - Si(x)."""
     if x == mp.inf:
         return mp.mpf(1)
     return x * (mp.ci(x) * mp.sin(x) + (mp.pi / 2 - mp.si(x)) * mp.cos(x))
 
 
 def cosine_auxiliary(x):
-    """x² times what is multiplied with sin(x) in π/2 - Si(x)."""
+    """x² times the factor of sin(x) in π/2 - Si(x)."""
     if x == mp.inf:
         return mp.mpf(1)
     return x * x * ((mp.pi / 2 - mp.si(x)) * mp.sin(x) - mp.ci(x) * mp.cos(x))
@@ -217,7 +217,7 @@ def fresnel_c_near(power):
 
 
 def fresnel_f(square):
-    """x times what is multiplied with cos(πx² / 2) in ½ - S(x), of x²."""
+    """x times the factor of cos(πx² / 2) in ½ - S(x), of x²."""
     if square == mp.inf:
         return 1 / mp.pi
     x, angle = mp.sqrt(square), mp.pi * square / 2
@@ -225,7 +225,7 @@ def fresnel_f(square):
 
 
 def fresnel_g(square):
-    """x³ times what is multiplied with sin(πx² / 2) in ½ - S(x), of x²."""
+    """x³ times the factor of sin(πx² / 2) in ½ - S(x), of x²."""
     if square == mp.inf:
         return 1 / mp.pi ** 2
     x, angle = mp.sqrt(square), mp.pi * square / 2
@@ -239,7 +239,7 @@ def spence(u):
 
 
 def modulus(order: int, part: int) -> Callable:
-    """What is multiplied with the cosine or the sine in J(x) √(πx/2), of 1/x²."""
+    """The factor of the cosine or the sine in J(x) √(πx/2), of 1/x²."""
     def of_inverse(inverse):
         if inverse < mp.mpf(10) ** -14:
             return mp.mpf(1) if part == 0 else (mp.mpf(4 * order * order) - 1) / 8
@@ -259,7 +259,7 @@ CI_ZERO = mp.findroot(mp.ci, 0.6165)
 def tables() -> Iterator[tuple[Any, ...]]:
     """Names; and functions of t, or for each dtype the pieces of a function: (f, low, high).
 
-    One with a number of bits in between is for float64 that is rounded to float32 in the end.
+    A number of bits in between is for results in float64 that are rounded to float32 in the end.
     """
     yield "ERFCX", beyond(erfcx, 3)
     yield "GAMMA", [(mp.gamma, 2, 3)]
@@ -296,7 +296,7 @@ def tables() -> Iterator[tuple[Any, ...]]:
 
 
 def parts(x) -> dict[int, tuple[float, float]]:
-    """A number as one of few bits and a small rest, for each dtype."""
+    """A number as the sum of one with few bits and a small rest, for each dtype."""
     found = {}
     for bits, kept in ((32, 12), (64, 26)):
         first = mp.floor(x * 2 ** kept) / 2 ** kept

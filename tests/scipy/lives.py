@@ -1,4 +1,4 @@
-"""What tests of tanx.scipy share: a function in each of its lives, compared with a reference."""
+"""Tools for tests of tanx.scipy: compare a function with a reference, in each execution mode."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ __all__ = ["check"]
 
 
 def check(function, args, want, rtol=1e-5, atol=1e-6):
-    """A function gives ``want`` eagerly and compiled; types are the same in all four calls."""
+    """Check that a function returns ``want`` eagerly and in four compiled calls, also in type."""
     eager = tanx.tree.leaves(function(*args))
     want = [np.asarray(w) for w in (want if isinstance(want, tuple) else [want])]
     agree(eager, want, rtol, atol)

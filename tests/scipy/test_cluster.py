@@ -1,4 +1,4 @@
-"""The nearest of a few codes, and integrals of points: SciPy's numbers, dtypes, errors."""
+"""Vector quantization, and integrals of samples: SciPy's numbers, dtypes, errors."""
 
 import numpy as np
 import pytest

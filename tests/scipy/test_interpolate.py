@@ -16,7 +16,7 @@ METHODS = ["linear", "slinear", "nearest", "cubic"]
 
 
 def grid(*sizes, rest=()):
-    """Points of a grid, values there, and places in and around it."""
+    """The points of a grid, values at these, and points inside and outside."""
     points = [np.cumsum(RNG.uniform(0.2, 1, n)) for n in sizes]
     places = np.stack([RNG.uniform(p[0] - 0.2, p[-1] + 0.2, 30) for p in points], -1)
     return points, RNG.normal(size=sizes + rest), places
@@ -201,7 +201,7 @@ def test_batches_of_lookup():
 
 
 def test_lookup_reads_entries_where_they_are():
-    """A million entries, three of them read: no operation of the program has a million results."""
+    """Only three of a million entries are read: no operation has a million results."""
     jaxpr = tanx.make_jaxpr(lambda t, x: lookup(t, x, method="cubic"))(
         jnp.zeros(10**6), jnp.zeros(3))
     (call,) = jaxpr.eqns

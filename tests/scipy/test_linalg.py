@@ -37,7 +37,7 @@ def x64():
 
 
 def each(function, *batches):
-    """SciPy's function on one matrix after the other, stacked."""
+    """SciPy's function on each matrix of a batch, stacked."""
     outs = [function(*args) for args in zip(*batches)]
     if isinstance(outs[0], tuple):
         return tuple(np.stack(part) for part in zip(*outs))
@@ -49,14 +49,14 @@ def agree_leaves(got, want, exact):
 
 
 def alike(function, args, want, exact):
-    """A function gives ``want``; compiled too, for two of the dtypes: that takes a while."""
+    """Check that a function returns ``want``; compiled, which is slow, for two dtypes only."""
     if args[0].dtype.char in "dF":
         check(function, args, want, exact, exact)
     else:
         agree_leaves(function(*args), want, exact)
 
 
-# Factors that are unique, or turned so that they are: a function of the module and its operands.
+# Functions of the module with unique factors, or with factors normalised to be unique.
 FACTORS = {
     "cholesky": (lambda L, a: L.cholesky(a), positive, (4, 4)),
     "cholesky lower": (lambda L, a: L.cholesky(a, lower=True), positive, (4, 4)),
@@ -84,7 +84,7 @@ FACTORS = {
     "funm": (lambda L, a: L.funm(a, np.exp if L is reference else jnp.exp).astype(complex), noise,
              (4, 4)),
 }
-SINGLE = {"funm", "eigh"}  # which take no batch, or are written here for one matrix
+SINGLE = {"funm", "eigh"}  # they take no batch, or the test is for one matrix
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: d.__name__)
@@ -121,7 +121,7 @@ def test_empty_and_single(name):
 
 
 def test_types_follow_the_operands():
-    """Integers become floats, weak types end, halves are refused."""
+    """Integers become floats, weak types become strong, float16 is refused."""
     for name, (function, _, _) in FACTORS.items():
         a = np.array([[4, 1], [1, 3]])
         for x in tanx.tree.leaves(function(linalg, a.astype(np.int32))):
@@ -169,7 +169,7 @@ def test_systems(name, dtype):
     want = each(lambda a, b: function(reference, a, b), many, b)
     agree(function(linalg, many, b), want, exact, exact)
     agree(tanx.vmap(lambda a, b: function(linalg, a, b))(many, b), want, exact, exact)
-    want = np.stack([function(reference, a, x) for x in b])  # one matrix, several right sides
+    want = np.stack([function(reference, a, x) for x in b])  # one matrix, several right-hand sides
     agree(function(linalg, a, b), want, exact, exact)
 
 
@@ -279,7 +279,7 @@ def test_derivatives_of_factors(name):
 
 
 def test_polar_factors_of_rotations_have_derivatives():
-    """All singular values are equal: those of the vectors would not exist."""
+    """All singular values are equal, so singular vectors have no derivatives."""
     q = np.linalg.qr(noise(3, 3))[0]
     check_grads(linalg.polar, (q,), 2, rtol=1e-4, atol=1e-4)
 
@@ -296,7 +296,7 @@ def test_exponential_over_sizes(dtype, scale):
     got = linalg.expm(a)
     assert got.dtype == dtype
     agree(got / scales, want / scales, exact, exact)
-    if np.dtype(dtype).char not in "dF":  # compiling takes a while
+    if np.dtype(dtype).char not in "dF":  # compiling is slow
         return
     agree(tanx.vmap(linalg.expm)(a) / scales, want / scales, exact, exact)
     upper = np.triu(a)
@@ -316,7 +316,7 @@ def test_exponential_of_large_and_bad_matrices():
 
 
 def test_derivatives_of_the_exponential():
-    """The derivative is its own adjoint, for the transposed matrix."""
+    """The adjoint of the derivative is the derivative at the transposed matrix."""
     along = tanx.jit(linalg.expm_frechet)
     pulled = tanx.jit(tanx.grad(lambda a, e: (linalg.expm(a) * e).sum()))
     for scale in (0.01, 0.5, 1.0, 3.0):

@@ -1,4 +1,4 @@
-"""Matrices that follow a pattern: SciPy's elements, dtypes, batches, derivatives, mistakes."""
+"""Matrices with a pattern: SciPy's elements, dtypes, batches, derivatives, errors."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def test_leslie_and_blocks():
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 15])
 @pytest.mark.parametrize("x64", [False, True])
 def test_of_a_size(n, x64):
-    """By formulas; those of integers are rounded once only, so that they are exact to the bit."""
+    """Matrices of integers are rounded only once, so they are exact to the last bit."""
     with tanx.enable_x64(x64):
         dtype = np.float64 if x64 else np.float32
         agree(linalg.hilbert(n), reference.hilbert(n), 1e-6)

@@ -24,7 +24,7 @@ IMAGES = [((6, 7), order, mode) for order in (0, 1, 3) for mode in MODES] + [
 
 @pytest.mark.parametrize("shape, order, mode", IMAGES, ids=str)
 def test_values(shape, order, mode):
-    rng = np.random.default_rng(shape)  # its own: tests run in any order
+    rng = np.random.default_rng(shape)  # a new one: tests run in any order
     image = rng.normal(size=shape).astype(np.float32)
     places = [rng.uniform(-9, 15, (3, 4)).astype(np.float32) for _ in shape]
     want = reference.map_coordinates(image.astype(float), places, order=order, mode=MODES[mode],
@@ -35,8 +35,8 @@ def test_values(shape, order, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_cubic_splines_are_exact_to_rounding(mode):
-    """Where SciPy's are: it cuts a margin of twelve elements off for two of the modes."""
-    rng = np.random.default_rng(7)  # its own: tests run in any order
+    """In modes in which SciPy is exact: in two of them it extends by only twelve elements."""
+    rng = np.random.default_rng(7)  # a new one: tests run in any order
     image, places = rng.normal(size=(30,)), [rng.uniform(-20, 50, 40)]
     want = reference.map_coordinates(image, places, order=3, mode=MODES[mode], cval=0.5)
     with tanx.enable_x64(True):
@@ -49,7 +49,7 @@ def test_cubic_splines_are_exact_to_rounding(mode):
     (bool, [True, True, True, True]), (np.float16, [-2.5, -6.5, 2.5, -1.75]),
     (ml_dtypes.bfloat16, [-2.5, -6.5, 2.5, -1.75]), (np.complex64, [-2.5, -6.5, 2.5, -1.75])])
 def test_dtypes(dtype, want):
-    """The result has the dtype of the array; integers are rounded, halves away from zero."""
+    """The result has the dtype of the array; integers are rounded, ties away from zero."""
     image = np.array([-1, -4, -9] if dtype is not np.uint8 else [1, 4, 9]).astype(dtype)
     got = map_coordinates(image, [np.float32([0.5, 1.5, 3, 0.25])], 1, cval=2.5)
     assert got.dtype == dtype and not got.weak_type

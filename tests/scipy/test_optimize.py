@@ -1,4 +1,4 @@
-"""Minima, roots and least squares: SciPy's solutions, derivatives, batches, statuses, mistakes."""
+"""Minima, roots and least squares: SciPy's solutions, derivatives, batches, statuses, errors."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_minima(method, function, x0):
 
 
 def test_compiled_and_batched():
-    """The same steps in each life, lane by lane."""
+    """The same steps eagerly, compiled and in each lane."""
     def solved(x0, a):
         return minimize(lambda x, a: rosenbrock(x) + a * (x ** 2).sum(), x0, (a,), method="BFGS")
     x0, a = np.zeros(2), 0.5
@@ -86,7 +86,7 @@ def test_single_precision():
 @pytest.mark.parametrize("method", ["BFGS", LIMITED])
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_minima_of_complex_numbers(method, dtype):
-    """JAX's BFGS does not find this one."""
+    """JAX's BFGS does not find this minimum."""
     goal = np.array([1 + 2j, -0.5j], dtype)
 
     def away(x, goal):
@@ -148,7 +148,7 @@ def test_roots_of_one_number(name, method):
         assert found.converged and found.function_calls >= found.iterations > 0
         agree(found.root, exact, 1e-9)
         assert not found.root.weak_type
-    if name != "cube":  # the derivative and the batch are those of the method
+    if name != "cube":  # derivatives and batches do not depend on the function
         return
     slope, by_a = tanx.grad(f, (0, 1))(exact, a)
     agree(tanx.grad(lambda a: solved(a).root)(a), -by_a / slope, 1e-8)
@@ -223,7 +223,7 @@ def test_roots_of_systems(method, function, x0, a):
     by_x, by_a = tanx.jacfwd(function, (0, 1))(want, a)
     exact = -np.linalg.solve(by_x, by_a)
     agree(tanx.jacrev(lambda a: solved(a).x)(a), exact, 1e-5, 1e-6)
-    if method == "krylov" or method == "lm" and function is bending:  # which take long to compile
+    if method == "krylov" or method == "lm" and function is bending:  # they are slow to compile
         return
     agree(tanx.jacfwd(lambda a: solved(a).x)(a), exact, 1e-5, 1e-6)
     many = a * np.array([0.9, 1.1])
@@ -277,7 +277,7 @@ def test_least_squares(options):
     agree(found.jac, tanx.jacfwd(decay)(found.x, MEASURED), 1e-10, 1e-10)
     agree(found.active_mask, want.active_mask)
     if "x_scale" in options or options.get("loss") in ("soft_l1", "cauchy", "arctan"):
-        return  # derivatives and batches of the same code
+        return  # derivatives and batches use the same code
     moved = np.zeros(20)
     moved[5] = 1e-4
     differences = (solved(MEASURED + moved).x - solved(MEASURED - moved).x) / 2e-4

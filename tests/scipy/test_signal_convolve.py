@@ -52,7 +52,7 @@ def test_each_life(name):
 
 @pytest.mark.parametrize("size", [3, 100, 1000, 4097])
 def test_long_signals(size):
-    """Lengths of transforms are rounded up to quick ones."""
+    """Lengths of transforms are rounded up to fast ones."""
     a, b = RNG.normal(size=size).astype(np.float32), RNG.normal(size=71).astype(np.float32)
     agree(signal.fftconvolve(a, b), reference.fftconvolve(a, b), 1e-4, 1e-4)
 

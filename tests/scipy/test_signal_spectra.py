@@ -1,4 +1,4 @@
-"""Spectra of signals: SciPy's numbers, signals out of spectra, derivatives, batches, errors."""
+"""Spectra of signals: SciPy's numbers, inverses, derivatives, batches, errors."""
 
 import warnings
 
@@ -71,7 +71,7 @@ def test_one_segment_unless_told():
     dict(boundary=None, padded=False), dict(return_onesided=False), dict(window="hamming"),
     dict(window="boxcar", noverlap=0), dict(axis=0, nperseg=3)], ids=words)
 def test_istft(options):
-    """SciPy's numbers; the times are those of the signal, where SciPy counts the first axis."""
+    """SciPy's numbers; times are those of the signal, while SciPy uses the first axis."""
     options = {"nperseg": 16, **options}
     spectrum = reference.stft(X, **options)[2]
     back = {k: v for k, v in options.items() if k in ("nperseg", "noverlap", "nfft", "window")}
@@ -79,7 +79,7 @@ def test_istft(options):
                  input_onesided=options.get("return_onesided", True),
                  freq_axis=0 if "axis" in options else -2)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # SciPy on windows that vanish at the ends
+        warnings.simplefilter("ignore")  # SciPy warns about windows that are zero at the ends
         want = reference.istft(spectrum, **back)[1]
     times, got = signal.istft(spectrum, **back)
     agree(got, want, 1e-12, 1e-12)

@@ -1,4 +1,4 @@
-"""Systems given by products: solutions, trees, preconditioners, derivatives, batches, mistakes."""
+"""Matrix-free linear systems: solutions, trees, preconditioners, derivatives, batches, errors."""
 
 from functools import partial
 
@@ -26,7 +26,7 @@ def x64():
 
 
 def system(name, dtype, size=SIZE):
-    """A matrix that the method is made for, well conditioned, and a right side."""
+    """A well-conditioned matrix that suits the method, and a right-hand side."""
     parts = RNG.normal(size=(2, size, size))
     a = parts[0] + 1j * parts[1] if np.dtype(dtype).kind == "c" else parts[0]
     a = a @ a.conj().T / size + np.eye(size) if name == "cg" else a + 2 * size * np.eye(size)
@@ -130,7 +130,7 @@ def test_inside_of_a_loop():
 
 
 def test_krylov_spaces_that_are_complete_early():
-    """Of a multiple of the identity, one product tells all."""
+    """For a multiple of the identity, one product suffices."""
     b = np.arange(1.0, 6.0)
     for name in METHODS:
         agree(METHODS[name](lambda x: 3 * x, b)[0], b / 3, 1e-6)

@@ -17,7 +17,7 @@ PLACES = RNG.normal(size=(40, 3)).astype(np.float32)
 
 
 def brute(data, x, k):
-    """The nearest points by looking at all; those of lower index first."""
+    """The nearest points by comparing all; ties in the order of indices."""
     distances = np.sqrt(((x[..., None, :] - data) ** 2).sum(-1))
     order = np.argsort(distances, -1, kind="stable")[..., :k]
     return np.take_along_axis(distances, order, -1), order
@@ -55,7 +55,7 @@ def test_no_points():
 
 @pytest.fixture(scope="module")
 def tree():
-    """One tree of the points: to make another takes as long as to search it."""
+    """One tree of the points, because building it takes as long as searching it."""
     return KDTree(POINTS)
 
 
@@ -69,7 +69,7 @@ def test_shapes(tree, shape, k):
 
 
 def test_ties_go_to_the_lower_index():
-    """A lattice and copies of it: most distances are found many times."""
+    """A lattice and copies of it: most distances occur many times."""
     lattice = np.stack(np.meshgrid(*[np.arange(5.0)] * 2), -1).reshape(-1, 2)
     data = RNG.permutation(np.concatenate([lattice, lattice, lattice])).astype(np.float32)
     for leafsize in (1, 16):

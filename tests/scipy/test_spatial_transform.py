@@ -47,7 +47,7 @@ def test_forms(form, quat):
 
 @pytest.mark.parametrize("seq", SEQUENCES)
 def test_euler_angles(seq):
-    """Also where outer axes coincide: the last angle is zero then."""
+    """Also if the outer axes coincide: then the last angle is zero."""
     angles = np.concatenate([RNG.uniform(-1.5, 1.5, (10, 3)),
                              [[0.3, middle, 0.5] for middle in (0, np.pi / 2, -np.pi / 2, np.pi)]])
     want = reference.Rotation.from_euler(seq, angles)

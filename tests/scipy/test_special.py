@@ -10,7 +10,7 @@ from tanx.scipy import special
 
 INF, NAN = np.inf, np.nan
 
-# Functions and the intervals of their operands; "n" before an interval makes whole numbers.
+# Functions and the intervals of their operands; "n" before an interval means integers.
 DOMAINS = {
     "gamma": [(0.01, 30)], "gamma/left": [(-20, 0)], "gammaln": [(0.01, 1e3)],
     "gammaln/left": [(-20, 0)], "gammasgn": [(-20, 5)], "loggamma": [(0.01, 50)],
@@ -36,7 +36,7 @@ NAMES = sorted({name.partition("/")[0] for name in DOMAINS})
 
 
 def operands_of(key, dtype, n=24):
-    """Numbers of the domain."""
+    """Numbers in the domain."""
     rng = np.random.default_rng(0)
     operands, whole = [], False
     for interval in DOMAINS[key]:
@@ -50,7 +50,7 @@ def operands_of(key, dtype, n=24):
 
 
 def both(name):
-    """The function here and the one of SciPy."""
+    """tanx's function and SciPy's."""
     return getattr(special, name.partition("/")[0]), getattr(scipy.special, name.partition("/")[0])
 
 
@@ -70,7 +70,7 @@ def test_values_are_scipys(key, dtype):
     want = results(there(*(x.astype(np.float64) for x in operands)))
     single = dtype == "float32"
     with x64(dtype):
-        # float64 goes without jit through the tests of derivatives.
+        # The tests of derivatives run float64 without jit.
         for run in ((here,) if single else ()) + (tanx.jit(here),) * 4:
             for got, exact in zip(results(run(*operands)), want, strict=True):
                 assert got.dtype == dtype and got.shape == (24,) and not got.weak_type
@@ -78,11 +78,11 @@ def test_values_are_scipys(key, dtype):
                                            atol=1e-6 if single else 1e-14)
 
 
-# Where SciPy has no answer or another: what is right, or JAX's.
+# Correct results, or JAX's, where SciPy has none or another one.
 EDGE_EXCEPTIONS = {
     "gammaln": [(-INF, INF)], "spence": [(INF, -INF)], "digamma": [(-0.0, -INF)],
     "poch": [(INF, 0.5, NAN)], "hyp1f1": [(0.0, 0.0, 1.0, 1.0), (-2.0, -2.0, 1.0, np.e)]}
-# As many as in the table of values, so that their code is compiled already.
+# As many as in the table of values, so that the compiled code is reused.
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, INF, -INF, NAN, 1e-30, 1e30] * 2
 ONE_OPERAND = [name for name in NAMES if name in DOMAINS and len(DOMAINS[name]) == 1]
 
@@ -131,7 +131,7 @@ def test_special_points(name):
 
 
 def test_betaln_next_to_its_zeros():
-    # Values by mpmath. Logarithms of 1.8 and more nearly cancel in the first rows.
+    # Values by mpmath. In the first rows logarithms of 1.8 and more nearly cancel.
     a, b, want = np.array([
         (0.14020747890525723, 614805.7393827462, 0.030026250849592582),
         (126.2022971541672, 0.2594435507579392, -0.0055471413726461861),
@@ -144,7 +144,7 @@ def test_betaln_next_to_its_zeros():
 
 # -- derivatives -----------------------------------------------------------------------------------
 
-# Operands that have no derivative, and functions without any.
+# Operands without a derivative.
 FIXED = {"polygamma": {0}, "expn": {0}, "betainc": {0, 1}, "comb": {0, 1}, "gammasgn": {0}}
 
 
@@ -153,7 +153,7 @@ def test_derivatives_are_those_of_differences(key):
     here, _ = both(key)
     fixed = FIXED.get(key, set())
     with tanx.enable_x64(True):
-        # Next to a pole differences say nothing; the first twelve of each are away from them.
+        # Differences are useless near a pole; the first twelve operands are away from poles.
         number = 12 if key.endswith("/left") else 24
         operands = [jnp.asarray(x) for x in operands_of(key, np.float64, number)]
         moving = [i for i in range(len(operands)) if i not in fixed]
@@ -219,7 +219,7 @@ ONLY_WIDE = {"ndtr", "ndtri", "log_ndtr", "spence"}
 
 @pytest.mark.parametrize("name", NAMES)
 def test_narrow_floats_and_integers(name):
-    """Values of one narrow dtype; of the other, as of integers, what the results would be."""
+    """Values of bfloat16; only types of the results of float16 and integers."""
     here, _ = both(name)
     operands = operands_of(name, np.float32)
     narrow, short, whole = ([x.astype(dtype) for x in map(jnp.asarray, operands)]
@@ -250,12 +250,12 @@ def test_batches_and_shapes(name):
     want = results(here(*operands))
     for shape in ((0, 2), ()):
         given = [jnp.zeros(shape, x.dtype) for x in operands]
-        # Run where that is not but another compilation, and typed where it is.
+        # Others would only be compiled again, so only their types are computed.
         out = here(*given) if name in RUN_EMPTY else tanx.eval_shape(here, *given)
         assert all(y.shape == shape for y in results(out))
     if len(operands) == 1:
         got = results(tanx.vmap(here)(*operands))
-    else:  # the first operand along an axis of its own
+    else:  # only the first operand is mapped
         first, *others = operands
         got = results(tanx.vmap(here, (0, *[None] * len(others)))(first, *others))
         assert got[0].shape == (24, 24)
@@ -383,7 +383,7 @@ def test_bernoulli_numbers():
 
 
 def test_derivatives_of_zeta():
-    """By q alone at its pole, where that by x is infinite, and by both."""
+    """With respect to q at its pole, where that with respect to x is infinite, and to both."""
     by_q = tanx.grad(special.zeta, 1)
     with tanx.enable_x64(True):
         for run in [tanx.jit(by_q)] * 4:

@@ -1,4 +1,4 @@
-"""Distributions: SciPy's numbers at edges of supports and in tails, derivatives, lives, batches."""
+"""Distributions: SciPy's numbers at edges of supports and in tails, derivatives, batches."""
 
 import importlib
 
@@ -19,7 +19,7 @@ UNIT = np.array([-INF, -0.5, 0.0, 1e-20, 1e-5, 0.25, 0.5, 0.75, 0.999, 1.0, 1.5,
 WHOLE = np.array([-INF, -3, -1, 0, 1, 2, 3, 7, 30, 31, 200, INF, NAN])
 ANGLES = np.array([-1.0, 0.0, 1e-4, 0.5, 3.0, 6.0, 2 * np.pi, 7.0, NAN])
 
-# Values, parameters beside loc and scale, and whether it has these two.
+# Values, parameters besides loc and scale, and whether it has these two.
 TABLE = {
     "bernoulli": (WHOLE, [(0.3,), (0.0,), (1.0,)], "loc"),
     "beta": (UNIT, [(2.0, 3.0), (1.0, 1.0), (0.5, 0.5), (1.0, 4.0), (30.0, 0.1)], "both"),
@@ -48,7 +48,7 @@ TABLE = {
 }
 OF_PROBABILITY = ("ppf", "isf")
 NO_LOCATION = {("bernoulli", "cdf"), ("bernoulli", "ppf")}
-# Where the functions in question have fewer digits, relative and absolute.
+# Tolerances of functions with fewer digits.
 LOOSE = {("wrapcauchy", "logpdf"): 1e-9, ("wrapcauchy", "pdf"): 1e-9}
 
 
@@ -80,18 +80,18 @@ def operands(name, method):
 
 
 def expected(name, method, values, parameters):
-    """SciPy's numbers, but for what tanx does on purpose."""
+    """SciPy's numbers, except for intended differences."""
     with np.errstate(all="ignore"):
         want = getattr(getattr(reference, name), method)(values, *parameters)
     if (name, method) == ("bernoulli", "ppf"):
-        # SciPy's -1 is the last number before the support, and its 1 the last of that of any p.
+        # SciPy returns -1, which is before the support, and 1, the end of the support for any p.
         want = np.where((values == 0) | (values <= 1 - parameters[0]) & (values >= 0), 0, want)
     if (name, method) == ("beta", "sf"):
-        # Some versions of SciPy give 1 where the density is infinite.
+        # Some versions of SciPy return 1 where the density is infinite.
         below = reference.beta.cdf(values, *parameters)
         want = np.where(below < 0.5, 1 - below, want)
     if name == "t" and method in ("logpdf", "pdf") and parameters[0] == 1.0:
-        # SciPy squares what is far out, and loses it.
+        # SciPy squares large values, which overflow.
         want = getattr(reference.cauchy, method)(values, *parameters[1:])
     if method in ("logpdf", "pdf", "logpmf", "pmf") and name != "vonmises":
         want = np.where(np.isinf(values), -INF if "log" in method else 0, want)  # SciPy: often NaN
@@ -121,18 +121,18 @@ def test_values(name, method):
 
 @each_function
 def test_single_precision(name, method):
-    """Numbers of float32 and batches of them, in each of four calls of compiled code."""
+    """Batches of float32, in each of four compiled calls."""
     function = getattr(getattr(stats, name), method)
     values, parameters = next(iter(operands(name, method)))
     values = np.float32(values)
     if values.ndim:
         values = values[~(np.abs(values) > 1e20) | np.isinf(values)]
-        values = values[values != np.float32(2 * np.pi)]  # which is more than that
+        values = values[values != np.float32(2 * np.pi)]  # it is above 2 pi
     want = expected(name, method, values.astype(float), parameters)
     with np.errstate(over="ignore"):
         want = np.float32(want).astype(float)
         small = np.abs(want) < 1e-30
-        if method in ("logcdf", "logsf"):  # that of a small probability is that of a float32
+        if method in ("logcdf", "logsf"):  # the probability is rounded to float32
             small |= (want < -85) & np.isfinite(want)
     several = [np.float32([p, p, p]) for p in parameters]
     compiled = tanx.jit(tanx.vmap(function))
@@ -152,14 +152,14 @@ INSIDE = {
 WHOLE_NUMBERS = {name for name, (values, *_) in TABLE.items() if values is WHOLE}
 
 
-# What follows from a function next to it: a density from its logarithm, a tail from the other.
+# Functions computed from another one: a density from its logarithm, a tail from the other tail.
 FOLLOWS = ("pdf", "pmf", "sf", "logsf", "isf")
 
 
 @pytest.mark.parametrize("name, method", [
     pytest.param(*row, marks=[pytest.mark.slow] if row[1] in FOLLOWS else []) for row in rows()])
 def test_derivatives(name, method):
-    """By values, where they are not whole numbers, and by parameters: as differences have them."""
+    """With respect to values, unless these are integers, and to parameters; against differences."""
     function = getattr(getattr(stats, name), method)
     _, parameters, extra = TABLE[name]
     given = parameters[0] + ((0.1, 1.5) if extra == "both" else ())
@@ -171,7 +171,7 @@ def test_derivatives(name, method):
         adjoint(function, np.array([0.3, 2.0, 9.0, 30.0, 60.0]))
     elif name not in WHOLE_NUMBERS:
         if name == "beta" and method != "logpdf" and method != "pdf":
-            given = given[2:]  # derivatives of the incomplete beta function by shapes are not known
+            given = given[2:]  # betainc has no derivatives with respect to shapes
             adjoint(lambda x, loc, scale: function(x, 2.0, 3.0, loc, scale), x * 1.5 + 0.1, *given)
         else:
             at = x * 1.5 + 0.1 if extra == "both" and method not in OF_PROBABILITY else x
@@ -188,7 +188,7 @@ DENSITIES = [(name, method) for name, method in rows() if method.startswith(("lo
 
 @pytest.mark.parametrize("name, method", DENSITIES)
 def test_derivatives_are_numbers_everywhere(name, method):
-    """Outside of a support they are 0, and never NaN where the density is a number but 0."""
+    """They are 0 outside the support, and never NaN where the density is not 0."""
     function = getattr(getattr(stats, name), method)
     values, parameters, extra = TABLE[name]
     values = np.float32(values[np.isfinite(values) & (np.abs(values) < 1e20)])
@@ -209,7 +209,7 @@ def test_derivatives_are_numbers_everywhere(name, method):
         inside, outside = np.isfinite(around[1]), (around == -INF).all(0)
         for slope in map(np.asarray, slopes):
             assert not np.isnan(slope[inside]).any(), (given, values[inside & np.isnan(slope)])
-            if not name.startswith("gumbel"):  # whose logarithms overflow within the support
+            if not name.startswith("gumbel"):  # logarithms overflow within the support
                 assert not slope[outside].any(), (given, values[outside & (slope != 0)])
 
 

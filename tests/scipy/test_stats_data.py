@@ -103,7 +103,7 @@ GRID = np.linspace(-3, 3, 7)
 
 @pytest.fixture(params=["line", "plane", "weighted", "weighted plane"])
 def samples(request):
-    """Samples, weights, and points to look at."""
+    """Samples, weights, and points of evaluation."""
     data = PLANE if "plane" in request.param else LINE
     points = RNG.normal(size=(2, 5)) if "plane" in request.param else GRID
     return data, WEIGHTS if "weighted" in request.param else None, points
@@ -124,7 +124,7 @@ def test_estimates(samples, method):
 
 
 def test_tails_of_estimates():
-    """The logarithm of a density that is no number any more."""
+    """The logarithm of a density that underflows."""
     estimate = gaussian_kde(np.float32(LINE))
     agree(estimate.logpdf(jnp.array([100.0])), reference.gaussian_kde(LINE).logpdf([100.0]), 1e-4)
 

@@ -33,9 +33,9 @@ def test_dirichlet(method):
 
 
 @pytest.mark.parametrize("x, alpha, want", [
-    ([0.2, 0.3, 0.6], [1, 2, 3], -np.inf),        # too much
+    ([0.2, 0.3, 0.6], [1, 2, 3], -np.inf),        # the sum exceeds 1
     ([-0.1, 0.6, 0.5], [1, 2, 3], -np.inf),
-    ([0.7, 0.6], [1, 2, 3], -np.inf),             # nothing is left for the third
+    ([0.7, 0.6], [1, 2, 3], -np.inf),             # no probability remains for the third
     ([0.0, 0.5, 0.5], [1, 2, 3], np.log(7.5)),
     ([0.0, 0.5, 0.5], [2, 2, 3], -np.inf),
     ([0.0, 0.5, 0.5], [0.5, 2, 3], np.inf)])

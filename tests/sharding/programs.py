@@ -1,8 +1,8 @@
-"""Programs on arrays that are divided over Explicit axes, and what JAX says of their results.
+"""Programs on arrays that are divided over Explicit axes, and JAX's types of their results.
 
 Each row has an expression, and the type of its value as text or the class of the error that JAX
 0.12 raises; types of several leaves are separated by spaces. ``tests/oracle/test_explicit.py``
-holds the table against JAX itself.
+compares the table with JAX itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays with shardings: put, constrained, made of parts, and given by compiled functions."""
+"""Arrays with shardings: put, constrained, made of parts, and returned by compiled functions."""
 
 import pickle
 
@@ -109,7 +109,7 @@ def test_constraints_of_an_abstract_mesh():
             np.testing.assert_array_equal(f(X), 3 * X)
         assert tanx.eval_shape(f, X).shape == X.shape
     plain = tanx.numpy.asarray(X)
-    with tanx.set_mesh(AUTO):  # flax asks so for parameters
+    with tanx.set_mesh(AUTO):  # flax does this for parameters
         assert lax.with_sharding_constraint(plain, target).sharding == NamedSharding(AUTO, P("x"))
     with pytest.raises(TypeError, match="needs an array on a mesh"):
         lax.with_sharding_constraint(plain, target)

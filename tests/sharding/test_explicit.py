@@ -1,4 +1,4 @@
-"""Explicit axes: types of arrays, forbidden collectives, and drawings."""
+"""Explicit axes: types of arrays, forbidden collectives, and pictures of shardings."""
 
 import numpy as np
 import pytest

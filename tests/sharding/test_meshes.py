@@ -1,4 +1,4 @@
-"""Meshes, partition specs and shardings: what they say, print and refuse."""
+"""Meshes, partition specs and shardings: attributes, text and errors."""
 
 import pickle
 import threading

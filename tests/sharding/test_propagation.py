@@ -1,4 +1,4 @@
-"""Shardings in types go through operations, as JAX's do."""
+"""Shardings in types propagate through operations as in JAX."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_compiled_values_and_types(mesh, function):
     divided = tanx.reshard(a, P("x", None))
     compiled = tanx.jit(function)
     kind = tanx.typeof(function(divided, jnp.asarray(w)))
-    for x in (divided, a, divided, a, divided, divided, a, a):  # the types take turns
+    for x in (divided, a, divided, a, divided, divided, a, a):  # types alternate
         out = compiled(x, w)
         np.testing.assert_allclose(out, expected, rtol=1e-6)
         assert out.dtype == np.float32 and not out.weak_type

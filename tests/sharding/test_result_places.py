@@ -1,4 +1,4 @@
-"""Results lie where their operands were put: what ``sharding`` and ``committed`` say of them."""
+"""Results are on the devices of their operands: ``sharding`` and ``committed``."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ x, row, turned = put("x", "y"), put("x", shape=(4,)), put("y", "x")
 free = jnp.arange(8.0).reshape(4, 2)
 fixed = tanx.device_put(free, tanx.devices()[0])
 
-# A function, its operands, the sharding of its result: DEVICE and not committed where it is None.
+# A function, its operands, the sharding of its result; None means DEVICE and not committed.
 OPERATIONS = {
     "alike": (lambda a, b: a + b, (x, x), x.sharding),
     "the first one decides": (lambda a, b: a + b, (turned, x), turned.sharding),
@@ -76,7 +76,7 @@ def test_results_of_compiled_functions(case):
 @pytest.mark.parametrize("case", OPERATIONS)
 def test_results_of_eager_operations(case):
     fun, operands, want = OPERATIONS[case]
-    for _ in range(3):  # library functions are staged when they come again
+    for _ in range(3):  # library functions are compiled when called again
         check(fun(*operands), want)
 
 

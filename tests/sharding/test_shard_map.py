@@ -24,7 +24,7 @@ def loop(x):
     return lax.scan(lambda c, _: (lax.ppermute(c, "x", [(0, 0)]) + 1, None), x, None, length=2)[0]
 
 
-BODIES = {  # body, in_specs, out_specs, what it gives
+BODIES = {  # body, in_specs, out_specs, result
     "plain": (lambda x: 2 * x, P("x"), P("x"), 2 * X),
     "psum": (lambda x: lax.psum(x, "x"), P("x"), P(), X),
     "pmean of two": (lambda x: lax.pmean(x, ("x", "y")), P("x", "y"), P(), X),

@@ -33,7 +33,7 @@ MODULES = {module_of(path) for path in FILES} | {
 
 
 def imports(module: str, is_package: bool, syntax: ast.AST, modules: set[str]):
-    """Every ``(line, imported module)`` of a file, wherever in it the import stands.
+    """Every ``(line, imported module)`` of a file, including imports inside functions.
 
     Relative names are resolved; ``from .. import lax`` imports ``tanx.lax`` when that is a module
     and ``tanx`` when it is not. Imports by a name in a string count as well.
@@ -67,7 +67,7 @@ def _called(node: ast.Call) -> str:
 
 
 def code_lines(syntax: ast.AST, source: str) -> set[int]:
-    """Numbers of the lines of ``source`` that hold code: no comment, no docstring, not blank."""
+    """The numbers of the lines of ``source`` with code: no comments, docstrings or blank lines."""
     skipped = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
                tokenize.ENCODING, tokenize.ENDMARKER)
     lines: set[int] = set()

@@ -1,13 +1,13 @@
 """JAX's public names and parameters, and how much of them tanx has.
 
-    python -m tests.structure.surface            print what is there and what is not
-    python -m tests.structure.surface --write    bring missing.json up to date
+    python -m tests.structure.surface            print present and missing names
+    python -m tests.structure.surface --write    update missing.json
 
 ``tests/data/surface-jax.json`` records facts about JAX: for each module (written without its root,
 so the top is "") the public names, the parameters of functions as ``[name, kind, default]``, and
 the members of classes. A kind is po, pk, va, ko or vk, as in ``inspect.Parameter``; a default is
-absent where there is none, and "..." where it has no short form. Names in <angle brackets> stand
-for the attributes of an object: an array, its ``.at``, a ufunc, a tracer, the config.
+absent if there is none, and "..." if it has no short form. Names in <angle brackets> mean the
+attributes of an object: an array, its ``.at``, a ufunc, a tracer, the config.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def load(path: Path):
 # --- what tanx has --------------------------------------------------------------------------------
 
 def module(root: str, name: str):
-    """The module ``name`` of ``root``, or the object of that name; None where there is none."""
+    """The module ``name`` of ``root``, or the object of that name; None if there is none."""
     full = f"{root}.{name}".rstrip(".")
     try:
         spec = importlib.util.find_spec(full)
@@ -46,7 +46,7 @@ def module(root: str, name: str):
             return None  # a folder without files
     except ModuleNotFoundError as error:
         if not full.startswith(str(error.name)) and error.name is not None:
-            raise  # the module exists and needs another one that does not
+            raise  # the module exists, but imports one that does not
     parent, _, last = name.rpartition(".")
     return getattr(module(root, parent), last, None) if name else None
 
@@ -73,24 +73,24 @@ OBJECTS = {
 
 
 def holder(root: str, name: str):
-    """What has the names of section ``name`` as attributes; None where there is no such thing."""
+    """The object whose attributes section ``name`` lists; None if it does not exist."""
     if not name.startswith("<"):
         return module(root, name)
     try:
         return OBJECTS[name](root)
-    except AttributeError:  # what makes it is itself missing, and listed as such
+    except AttributeError:  # its constructor is missing, and listed as such
         return None
 
 
 def has(thing, name: str) -> bool:
-    """Whether ``thing`` has the attribute; a property that exists and raises counts as there."""
+    """Whether ``thing`` has the attribute; a property that raises an error counts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return thing is not None and (hasattr(type(thing), name) or hasattr(thing, name))
 
 
 def parameters(function):
-    """Its parameters as the reference writes them, or None where Python cannot tell."""
+    """Its parameters in the form of the reference, or None if Python does not know them."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -110,9 +110,9 @@ def parameters(function):
 # --- comparison -----------------------------------------------------------------------------------
 
 def difference(want, got) -> str:
-    """How parameters differ for a caller; empty where every call that JAX accepts is accepted.
+    """How parameters differ for a caller; empty if every call that JAX accepts is accepted.
 
-    More parameters are fine if they have defaults, and the name of a positional-only one is free.
+    More parameters are allowed if they have defaults, and positional-only ones may have any name.
     """
     if got is None:
         return "no signature"
@@ -137,7 +137,7 @@ def difference(want, got) -> str:
     if not problems and sorted(order, key=list(mine).index) != order:
         problems.append("another order")
     named = {row[0] for row in want}
-    spare = sum(row[1] == "po" for row in want)  # these may go by another name
+    spare = sum(row[1] == "po" for row in want)  # these may have another name
     for name, kind, *default in got:
         if name not in named and not default and kind in ("po", "pk", "ko"):
             if kind == "ko" or not spare:
@@ -156,7 +156,7 @@ def _one_parameter(name, kind, default, my_kind, my_default=None) -> list[str]:
 
 
 def compare(root: str = "tanx"):
-    """``({module: names that are missing}, {name: how its parameters differ})``.
+    """``({module: missing names}, {name: how its parameters differ})``.
 
     A member that a class lacks is missing as ``Class.member``.
     """
@@ -172,7 +172,7 @@ def compare(root: str = "tanx"):
             if not there:
                 lost.append(name)
                 continue
-            # What JAX's tracers pass on to arrays is written *args there; arrays are compared.
+            # JAX's tracers forward methods to arrays by *args, so those of arrays are compared.
             if "params" in facts and section != "<Tracer>":
                 problem = difference(facts["params"], parameters(getattr(thing, name)))
                 if problem:

@@ -1,4 +1,4 @@
-"""Each public function says what it does, with an example that is run."""
+"""Each public function has a docstring with an example, which is run."""
 
 import doctest
 import importlib
@@ -87,7 +87,7 @@ def test_each_function_has_an_example(name):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_only_what_is_public_is_shown(name):
-    """What a file imports for its own use is not found by those who look around."""
+    """Names that a file imports for its own use are not in ``dir`` of the module."""
     shown = module(name)
     for attribute in dir(shown):
         assert attribute.startswith("_") or attribute in shown.__all__ or isinstance(
@@ -95,7 +95,7 @@ def test_only_what_is_public_is_shown(name):
 
 
 def test_examples_of_options_run():
-    """Doctest finds those of functions and classes; options are objects."""
+    """Doctest finds only examples of functions and classes; options are objects."""
     names = {short: importlib.import_module(full) for short, full in EXAMPLE_NAMES.items()}
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     options = [(attribute, value) for attribute, value in functions("")

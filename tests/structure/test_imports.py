@@ -1,4 +1,4 @@
-"""Imports only go down, those inside functions included."""
+"""Imports only go down, including those inside functions."""
 
 import ast
 
@@ -6,8 +6,8 @@ import pytest
 
 from tests.structure.source import FILES, MODULES, NAMES, imports, module_of, tree
 
-# Each room and what it may import besides itself. A room stands for all its files; a name with a
-# dot for one of them, on either side.
+# Each room and the rooms that it may import besides itself. A room means all its files; a name with
+# a dot means one file, on either side.
 LEAVES = {"_base", "errors", "dtypes", "tree_util", "version"}
 CORE = LEAVES | {"_core"}
 OPS = CORE | {"_loops", "_ops"}
@@ -25,7 +25,7 @@ ROOMS = {
     "_control": OPS | {"_transforms"},
     "_compiler": OPS,
     "_runtime": OPS | {"_compiler"},
-    "_export": LEFT | {"_extend.calls"},  # whose primitives may be in programs
+    "_export": LEFT | {"_extend.calls"},  # its primitives may be in programs
     "_api": LEFT | RIGHT | {"_export"},
     "_extend": LEFT | RIGHT,
     "_profile": RIGHT,
@@ -33,7 +33,7 @@ ROOMS = {
     "lax": LEFT,
     # Library rooms are written like users' code.
     "numpy": LIBRARY,
-    "numpy._promotion": LIBRARY | {"_core", "_ops"},  # every operand passes here, so it is quick
+    "numpy._promotion": LIBRARY | {"_core", "_ops"},  # called for every operand: must be fast
     "numpy._bounds": LIBRARY | {"_control.bounds"},  # a check that stops programs
     "random": LIBRARY | {"numpy", "_ops.rng", "_ops.random_gamma"},
     "nn": LIBRARY | {"numpy", "random"},
@@ -41,12 +41,12 @@ ROOMS = {
     "typing": CORE,
     "image": LIBRARY | {"numpy"},
     "scipy": LIBRARY | {"numpy", "random", "nn", "ops"},
-    "scipy.linalg._tridiagonal": LIBRARY | {"numpy", "_ops.matrix_forms"},  # a primitive of its own
-    "scipy.special._gamma": LIBRARY | {"numpy", "_control.custom"},  # tangents known to be zero
+    "scipy.linalg._tridiagonal": LIBRARY | {"numpy", "_ops.matrix_forms"},  # has a primitive
+    "scipy.special._gamma": LIBRARY | {"numpy", "_control.custom"},  # uses symbolic zeros
     "example_libraries": LIBRARY | {"numpy", "random", "nn"},
 }
-# Windows, and tools that look inside the machine, may import all of it and the library; so may
-# experiments. The tour and the alias are users.
+# Windows, tools that inspect private rooms, and experiments may import everything below and the
+# library. The tour and the alias are users.
 WINDOWS = {
     "ad", "ad_checkpoint", "api_util", "as_jax", "checkpoint_policies", "core", "custom_batching",
     "custom_derivatives", "debug", "distributed", "dlpack", "explain", "export", "extend",
@@ -57,7 +57,7 @@ EVERYTHING = {"", "__main__", "as_jax"}
 
 STRANGERS = {"jax", "jaxlib"}
 
-# ``from .. import dtypes`` means the room, whether or not it has been built yet.
+# ``from .. import dtypes`` means the room, even if it does not exist yet.
 KNOWN = MODULES | {f"tanx.{room}" for room in ROOMS}
 
 
@@ -67,7 +67,7 @@ def room_of(module: str) -> str:
 
 
 def allowed(importer: str, imported: str) -> bool:
-    """Whether the table lets one module of tanx import another."""
+    """Whether the table allows one module of tanx to import another."""
     home, away = room_of(importer), room_of(imported)
     if home == away and away or home in EVERYTHING:
         return True
@@ -90,7 +90,7 @@ def test_imports_go_down(path):
 
 
 def test_the_table_has_no_cycle():
-    """A room that another may import never imports that one back; windows stand on one floor."""
+    """Two rooms do not import each other, except leaves and windows."""
     for home, below in ROOMS.items():
         for entry in below - {home}:
             away = entry.partition(".")[0]
@@ -98,8 +98,8 @@ def test_the_table_has_no_cycle():
             assert same_floor or home not in ROOMS[away], f"{home} and {away} import each other"
 
 
-# The folders of the compiler, and which of them each may import. Its passes, which stand above, may
-# import the schedule; the folders may import files beside the passes, such as ``cost.py``.
+# The folders of the compiler, and which of them each may import. The passes, which are above, may
+# import the schedule; the folders may import files next to the passes, such as ``cost.py``.
 FOLDERS = {
     "": {"schedule"},
     "schedule": set(),
@@ -129,7 +129,7 @@ def test_folders_of_the_compiler_import_down(path):
     assert not wrong, "\n".join(wrong)
 
 
-# The circles of files that may be; CONTRIBUTING.md says why. Imports inside of functions and those
+# The allowed import cycles of files; CONTRIBUTING.md says why. Imports inside functions and imports
 # for type checking count.
 CIRCLES = {
     frozenset({"tanx._core.jaxpr", "tanx._core.show"}),
@@ -142,7 +142,7 @@ CIRCLES = {
 
 
 def circles(below: dict[str, set[str]]) -> set[frozenset[str]]:
-    """The largest sets of modules each of which imports all others, at once or through others."""
+    """The strongly connected sets of modules: each imports all others, directly or indirectly."""
     found, order, low, path = set(), {}, {}, []
 
     def visit(module):

@@ -1,4 +1,4 @@
-"""Nothing half-done, nothing of the machine it was written on, and everything has its words."""
+"""No unfinished code, no paths of a machine, no words of a dialect, and docstrings everywhere."""
 
 import ast
 import importlib
@@ -23,7 +23,7 @@ LEFTOVERS = {
 ONLY_IN_TANX = {name for name in LEFTOVERS
                 if name.startswith(("an import", "a debugger", "a named tuple"))}
 
-# Documents and tests are read by users, too; the patterns themselves stand in this file.
+# Users read documents and tests, too; this file contains the patterns themselves.
 OTHERS = sorted(path for pattern in ("*.md", "*.toml", "*.py", "tests/**/*.py", "docs/**/*.md")
                 for path in ROOT.glob(pattern) if path.name != "test_no_leftovers.py")
 
@@ -40,7 +40,7 @@ def test_nothing_is_left_over(path):
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_everything_public_has_a_docstring(path):
     if not text(path).strip():
-        return  # an empty file has nothing to explain
+        return  # an empty file needs no docstring
     module = tree(path)
     assert ast.get_docstring(module), "the file does not say what it is for"
     public = _listed(module)
@@ -63,7 +63,7 @@ def test_everything_listed_exists(path):
 
 
 def _listed(module: ast.Module) -> set[str]:
-    """The names in ``__all__``, where it is written out."""
+    """The names in ``__all__``, if it is a literal."""
     for node in module.body:
         if isinstance(node, ast.Assign) and "__all__" in map(ast.unparse, node.targets):
             return set(ast.literal_eval(node.value))

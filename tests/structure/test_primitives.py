@@ -1,4 +1,4 @@
-"""Every primitive has its six rules, or says why not, and a row in the table of cases."""
+"""Every primitive has its six rules, or a reason for missing ones, and a row in the cases."""
 
 import ast
 import importlib
@@ -12,14 +12,14 @@ RULES = ("infer", "eval", "jvp", "transpose", "batch", "lower")
 
 
 def room(name):
-    """A module that may not have been built yet; once it is there it must work."""
+    """A module that may not exist yet; if it exists, it must work."""
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"{name} is yet to be built")
     return importlib.import_module(name)
 
 
 def primitives():
-    """Every primitive that is written in the package, by name."""
+    """Every primitive that the package defines, by name."""
     registry = room("tanx._core.primitive").primitives
     for module in sorted(MODULES):
         if module.startswith(("tanx._ops.", "tanx._control.")):
@@ -69,7 +69,7 @@ def test_every_primitive_has_a_case():
 
 
 def test_loops_and_calls_are_found_by_their_rules():
-    """Rooms that serve every primitive ask ``flow`` and ``called``; they list no names."""
+    """Rooms that handle every primitive use ``flow`` and ``called``; they list no names."""
     base = room("tanx._core.primitive").Primitive
     runs_functions = {name for name, primitive in primitives().items()
                       if type(primitive).flow is not base.flow

@@ -1,4 +1,4 @@
-"""Files and functions stay small enough to be read at one sitting; docstrings are free."""
+"""Limits on the size of files and functions; docstrings and comments do not count."""
 
 import ast
 
@@ -28,7 +28,7 @@ def test_sizes(path):
 
 
 def test_no_class_of_the_compiler_is_made_of_many_methods():
-    """A class has few methods, its bases' counted: a large one is composed of parts instead."""
+    """A class has few methods, including those of its bases: a large one is composed of parts."""
     classes = {node.name: node for path in FILES if "_compiler" in path.parts
                for node in tree(path).body if isinstance(node, ast.ClassDef)}
 

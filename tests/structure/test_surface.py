@@ -1,4 +1,4 @@
-"""Every public name of JAX is there with its parameters, or stands in a list of what is not."""
+"""Every public name of JAX exists with its parameters, or is listed as missing or different."""
 
 import pytest
 

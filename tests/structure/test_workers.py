@@ -1,4 +1,4 @@
-"""The whole suite uses all cores, and a worker never starts workers of its own."""
+"""The whole suite uses all cores, and a worker never starts other workers."""
 
 import types
 
@@ -8,7 +8,7 @@ from tests.structure.source import ROOT
 
 
 def workers(pytestconfig, source):
-    """How many workers the hook in ``conftest.py`` asks for; None where it leaves that alone."""
+    """The number of workers that the hook in ``conftest.py`` sets; None if it does not set it."""
     option = types.SimpleNamespace(numprocesses=None, usepdb=False)
     config = types.SimpleNamespace(
         args_source=source, ArgsSource=pytest.Config.ArgsSource, option=option,

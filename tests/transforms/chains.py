@@ -1,9 +1,9 @@
-"""Chains of transformations, each of which says what it does to a function in plain words.
+"""Chains of transformations with a known effect on a function.
 
-A function here takes a pytree ``x`` of floats and an array ``n`` of integers, and gives a pytree
-like ``x``. A :class:`Step` wraps such a function into another one. It either leaves the values as
-they are, or gives the product of the Jacobian with a fixed direction, from the right or the left.
-The same chains run on JAX where it is installed.
+A function here takes a pytree ``x`` of floats and an array ``n`` of integers, and returns a pytree
+like ``x``. A :class:`Step` wraps such a function into another one. It either keeps the values, or
+returns the product of the Jacobian with a fixed direction, from the right or the left. The same
+chains run on JAX if it is installed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-FACTORS = np.array([1.0, 0.5])  # of the lanes of a batch; the first is the one that is kept
+FACTORS = np.array([1.0, 0.5])  # of the lanes of a batch; the first lane is the result
 
 
 @dataclass(frozen=True)
 class Step:
-    """A way to wrap a function, and what that is: ``same``, ``J v`` or ``u J``."""
+    """A way to wrap a function, and its effect: ``same``, ``J v`` or ``u J``."""
 
     name: str
     wrap: Callable
@@ -32,7 +32,7 @@ class Step:
 
 
 class Chains:
-    """The functions and the steps, in the words of one library: ``tanx`` or ``jax``."""
+    """The functions and the steps, written with one library: ``tanx`` or ``jax``."""
 
     def __init__(self, jax):
         self.jax, self.tree = jax, jax.tree_util
@@ -188,12 +188,12 @@ class Chains:
         return self.tree.tree_map(np.asarray, fun(x, self.jnp.asarray(n)))
 
     def plain(self, names):
-        """A chain of the same meaning, made of ``jvp`` alone where it takes derivatives."""
+        """A chain with the same effect that takes derivatives by ``jvp`` only."""
         meanings = [self.steps[name].meaning for name in names]
         return tuple({"J v": "jvp", "u J": "rows of jvp"}[m] for m in meanings if m != "same")
 
     def sound(self, names) -> bool:
-        """Whether no step asks for forward mode of what has reverse mode only."""
+        """Whether no step needs forward mode of a function that has reverse mode only."""
         opaque = False
         for name in names:
             step = self.steps[name]

@@ -1,9 +1,9 @@
-"""Where mathematics leaves a choice, or has no answer: what functions and derivatives give there.
+"""Functions and derivatives at points where they are not defined, or only by convention.
 
 A line is ``function of x | point | value | first derivative | second derivative``. Derivatives are
-those of forward mode, ``forward ~ reverse`` where the reverse mode gives something else: 0 times
-infinity is NaN, and the modes multiply by other zeros. A second derivative that is left out is NaN
-in some mode, or goes without saying. The numbers are JAX's.
+those of forward mode, or ``forward ~ reverse`` if reverse mode differs: 0 times infinity is NaN,
+and the modes multiply by different zeros. A second derivative that is omitted is NaN in some mode,
+or trivial. The numbers are JAX's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["POINTS", "Point", "check"]
 
 
 class Point(NamedTuple):
-    """A function, an argument, and what is known about it there."""
+    """A function, an argument, and the value and derivatives there."""
 
     text: str
     at: object
@@ -27,7 +27,7 @@ class Point(NamedTuple):
     second: object
 
     def derivatives(self, jax) -> Callable:
-        """A function that gives the value, and all that is known of derivatives, with ``jax``."""
+        """A function that returns the value and all derivatives of the row, by ``jax``."""
         names = {"jax": jax, "jnp": jax.numpy, "lax": jax.lax}
         function = eval(f"lambda x: {self.text}", names)
 
@@ -43,7 +43,7 @@ class Point(NamedTuple):
 
 
 def check(point: Point, result) -> None:
-    """Compare what ``point.derivatives`` gave with the table; small zeros have no sign."""
+    """Compare the result of ``point.derivatives`` with the table; signs of zeros do not matter."""
     value, firsts, seconds = result
     said = f"{point.text} at {point.at}"
     _near(value, point.value, f"value of {said}")

@@ -1,4 +1,4 @@
-"""Transformations nest to any depth in any order: every chain equals a plain one of its meaning."""
+"""Transformations nest to any depth in any order: every chain equals a plain one."""
 
 import functools
 import importlib

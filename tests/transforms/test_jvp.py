@@ -86,7 +86,7 @@ def test_a_missing_rule_says_why():
 
 
 def test_derivatives_of_derivatives_do_not_mix():
-    # Siskind and Pearlmutter's example: the inner derivative is 1, whatever x is.
+    # Siskind and Pearlmutter's example: the inner derivative is 1 for all x.
     inner = lambda x: tanx.jvp(lambda y: x + y, (1.0,), (1.0,))[1]
     assert tanx.jvp(lambda x: x * inner(x), (2.0,), (1.0,))[1] == 1.0
 
@@ -216,7 +216,7 @@ def test_tangents_have_the_dtype_of_their_primal(dtype):
 def test_mixed_numbers():
     y, dy = tanx.jvp(lambda x, n: x * n, (2.0, 3), (1.0, np.zeros((), tanx.dtypes.float0)))
     assert (float(y), float(dy)) == (6.0, 3.0)
-    # A real function of a complex number: the tangent goes in as it is.
+    # A real function of a complex number: the tangent is not conjugated.
     y, dy = tanx.jvp(lambda z: (z * z.conj()).real, (jnp.complex64(1 + 2j),),
                      (jnp.complex64(1j),))
     assert (float(y), float(dy)) == (5.0, 4.0)
@@ -243,7 +243,7 @@ def test_calls_are_entered_once():
     (lambda x: x ** 2, True), (lambda x: 2 + x, True), (lambda x: 3 / x, True),
     (lambda x: x % 2.5, True), (jnp.sin, True), (lambda x: jnp.where(x > 0, x, 1.0), True)])
 def test_weak_types_of_tangents(fun, weak):
-    for tangent in (1.0, jnp.float32(1.0)):  # that of the tangent does not matter
+    for tangent in (1.0, jnp.float32(1.0)):  # the weak type of the tangent does not matter
         assert tanx.jvp(fun, (2.0,), (tangent,))[1].weak_type is weak
         assert not tanx.jvp(fun, (jnp.float32(2.0),), (tangent,))[1].weak_type
     assert tanx.jacfwd(fun)(2.0).weak_type is fun(jnp.asarray(2.0)).weak_type

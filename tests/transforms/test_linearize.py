@@ -1,4 +1,4 @@
-"""Linearization: what is known is computed at once, what depends on tangents is recorded."""
+"""Linearization: known values are computed at once, operations on tangents are recorded."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ TWO, THREE = (Array(np.asarray(n, np.float32)) for n in (2, 3))
 
 
 class Counted(Fake):
-    """The identity, which counts how often it is computed; its derivative is itself."""
+    """The identity, which counts its evaluations; its derivative is itself."""
 
     runs = 0
 
@@ -82,7 +82,7 @@ def test_under_jit_both_parts_are_staged():
 
 
 def test_derivatives_of_the_linear_function():
-    # d/dx (J(x) t) and the second derivative go through the residuals.
+    # d/dx (J(x) t) and the second derivative differentiate the residuals.
     fun = lambda x, t: tanx.linearize(lambda x: x ** 3, x)[1](t)
     assert tanx.grad(fun)(2.0, 5.0) == 60.0
     assert tanx.grad(fun, 1)(2.0, 5.0) == 12.0
@@ -130,7 +130,7 @@ def test_a_jaxpr_in_two():
     d:f32[] = mul a c
     e:f32[] = add b c
   in (d, e) }"""
-    # The second residual is the known argument itself, so the known part need not give it.
+    # The second residual is the known argument itself, so the known part need not return it.
     assert forwarded == [None, 0]
 
 

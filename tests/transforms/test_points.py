@@ -1,4 +1,4 @@
-"""Functions at their awkward points: value, first and second derivative, in every way."""
+"""Functions at singular points: value, first and second derivative, in every mode."""
 
 import numpy as np
 import pytest

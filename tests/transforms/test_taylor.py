@@ -17,8 +17,8 @@ from tests.test_rules import arrays, coarse, flat
 DIFFERENTIABLE = [case for case in CASES if case.grad and not any(
     coarse(case.args[k].dtype) for k in case.grad)]
 
-# Those that have no derivatives of their derivatives, or wrong ones by forward mode: of numbers
-# whose square overflows, products on the way underflow.
+# Cases without second derivatives, or with wrong ones by forward mode: for numbers whose square
+# overflows, intermediate products underflow.
 ONCE = ("eig-values", "igamma", "igammac", "asinh-huge")
 FIRST = {case.primitive: case for case in reversed(DIFFERENTIABLE)}
 
@@ -30,7 +30,7 @@ def wide_types():
 
 
 def curve(case, order):
-    """Operands, and small coefficients for those that move."""
+    """Operands, and small coefficients for the differentiable ones."""
     args = arrays(case.arguments())
     draws = [case.arguments(seed=k) for k in range(1, order + 1)]
     series = [[Array(np.asarray(draw[i] * 0.3 ** (k + 1))) for k, draw in enumerate(draws)]
@@ -45,7 +45,7 @@ def at(args, series, t):
 
 
 def nested(fun, order):
-    """The coefficients of a function of one number at 0, by derivatives of derivatives."""
+    """The coefficients of a function of one number at 0, by nested forward mode."""
     zero, one, found, scale = Array(np.asarray(0.0)), Array(np.asarray(1.0)), [], 1.0
     for k in range(1, order + 1):
         fun = lambda t, fun=fun: [instantiate(d) for d in jvp(fun, [t], [one])[1]]
@@ -73,7 +73,7 @@ def agrees_with_nested(case, order):
 
 
 def coefficients(case, order):
-    """A function of operands and coefficients to results and all of their coefficients."""
+    """A function from operands and coefficients to results and all their coefficients."""
     def fun(*given):
         rest, args, series = iter(given), [], []
         for i in range(len(case.args)):
@@ -86,7 +86,7 @@ def coefficients(case, order):
 
 
 def moving(args, series):
-    """Operands with their coefficients, and how these change along the curve."""
+    """Operands with their coefficients, and the derivatives of these along the curve."""
     values, changes = [], []
     for x, ts in zip(args, series):
         every = [x] if ts is zero_series else [x, *ts]
@@ -112,7 +112,7 @@ def test_high_orders_are_derivatives_of_those_before(case):
 
 
 def each_order_follows(case, order):
-    """All orders at once: along the curve, coefficient k changes by k + 1 times the next."""
+    """Check all orders: along the curve, coefficient k has k + 1 times the next as derivative."""
     args, series = curve(case, order)
     whole = coefficients(case, order)(*[
         c for x, ts in zip(args, series) for c in ([x] if ts is zero_series else [x, *ts])])
@@ -159,7 +159,7 @@ def own_slope_rule(primals, tangents):
 
 
 def swinging(x):
-    """A pendulum: a loop whose carry moves only after a step."""
+    """A pendulum: a loop with a carry that depends on x only after a step."""
     def step(c, f):
         angle, speed = c
         return (angle + 0.1 * speed, speed - 0.1 * jnp.sin(angle) * f), angle

@@ -19,7 +19,7 @@ ONE, TWO, THREE = (Array(np.asarray(n, np.float32)) for n in (1, 2, 3))
 
 
 def back(fun, args, *cts):
-    """Cotangents of the arguments of a function of a list; types stand for what is linear."""
+    """The cotangents of the arguments of a function; linear arguments are given as types."""
     avals = [x if isinstance(x, ShapedArray) else x.aval for x in args]
     jaxpr, consts = stage(fun, avals)
     return backward(jaxpr, consts, [Linear(x) if isinstance(x, ShapedArray) else x for x in args],

@@ -1,4 +1,4 @@
-"""Batching: the axis that a function does not see, wherever it is."""
+"""Batching: the mapped axis at any position."""
 
 import numpy as np
 import pytest
@@ -132,7 +132,7 @@ def test_bodies_of_calls_are_batched_once():
     both = tanx.make_jaxpr(tanx.vmap(lambda x: inner(x) + inner(inner(x))))(jnp.ones(3))
     bodies = [e.params["jaxpr"] for e in both.eqns if e.primitive.name == "jit"]
     assert len(bodies) == 3 and len(set(map(id, bodies))) == 1
-    again = tanx.make_jaxpr(tanx.vmap(inner))(jnp.ones(3))  # another axis that equals the first
+    again = tanx.make_jaxpr(tanx.vmap(inner))(jnp.ones(3))  # another axis, equal to the first
     assert again.eqns[0].params["jaxpr"] is bodies[0]
 
 

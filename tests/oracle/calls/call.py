@@ -1,4 +1,4 @@
-"""The form of the table: a call is a line of Python on named operands, run in one of the modes."""
+"""The rows of the table: a call is a line of Python on named operands, run in one of the modes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 __all__ = ["ALL", "Call", "each", "lines"]
 
-# Everything besides the eager run.
+# All modes except the eager run.
 ALL = "jit jaxpr vmap vmap_last jvp vjp"
 
 
@@ -26,14 +26,14 @@ class Call(NamedTuple):
 
 
 def each(pattern: str, modes: str = "eager", **choices) -> list[Call]:
-    """All calls that ``pattern`` stands for; choices are lists, or texts of words."""
+    """The calls for all values of the names in ``pattern``: lists, or words in a text."""
     options = [c.split() if isinstance(c, str) else c for c in choices.values()]
     texts = [pattern.format(**dict(zip(choices, chosen))) for chosen in itertools.product(*options)]
     return [Call(text, mode) for text in texts for mode in modes.split()]
 
 
 def lines(text: str, modes: str = "eager") -> list[Call]:
-    """One call a line; what follows ``##`` are the modes, where they are others."""
+    """One call per line; other modes than ``modes`` follow after ``##``."""
     calls = []
     for line in filter(None, map(str.strip, text.splitlines())):
         call, _, own = line.partition("##")

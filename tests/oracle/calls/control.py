@@ -1,4 +1,4 @@
-"""Control flow: loops, branches, solvers, checkpoints, custom rules, callbacks, with mistakes."""
+"""Control flow: loops, branches, solvers, checkpoints, custom rules, callbacks, errors."""
 
 from tests.oracle.calls.call import each, lines
 

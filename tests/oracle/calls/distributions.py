@@ -1,4 +1,4 @@
-"""Random keys and every distribution: the same numbers, not only the same laws."""
+"""Random keys and every distribution: the same numbers, not only the same distribution."""
 
 from tests.oracle.calls.call import each, lines
 

@@ -59,7 +59,7 @@ CALLS = [
           y="b1_3b i8_3b i32_3b u8_3b 2 f32_3b"),
     *each("jnp.{f}({x}[:, None], {x})", x="i8_edge u8_edge i32_edge",
           f="bitwise_and bitwise_or bitwise_xor left_shift right_shift"),
-    *each("jnp.{f}(u8_edge[:, None], u8_edge)", f="gcd lcm"),  # JAX never ends for signed ones
+    *each("jnp.{f}(u8_edge[:, None], u8_edge)", f="gcd lcm"),  # JAX hangs for signed ones
     *each("jnp.{f}(i32_2x3, i32_3)", modes="jit jaxpr vmap", f=INTEGER_BINARY),
     *each("jnp.{f}([1, 2], f32_2)", f="add multiply maximum less power arctan2"),
     *each("jnp.{f}(f32_2)", f="add power arctan2"),

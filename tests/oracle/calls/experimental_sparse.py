@@ -1,4 +1,4 @@
-"""Sparse arrays: what they store, and what functions of them give as dense arrays."""
+"""Sparse arrays: their entries, and results of functions as dense arrays."""
 
 from tests.oracle.calls.call import each, lines
 

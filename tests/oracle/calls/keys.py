@@ -1,4 +1,4 @@
-"""Typed keys where numbers are wanted, and where keys are."""
+"""Typed keys as arguments of functions that take numbers, and of those that take keys."""
 
 from tests.oracle.calls.call import each, lines
 

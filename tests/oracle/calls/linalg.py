@@ -1,4 +1,4 @@
-"""Linear algebra; of factors that are not unique, what does not depend on the choice."""
+"""Linear algebra; for factors that are not unique, only invariants are compared."""
 
 from tests.oracle.calls.call import each, lines
 

@@ -1,7 +1,7 @@
-"""Compositions: expressions grown at random from the vocabulary of array programs.
+"""Random expressions of functions that array programs use.
 
-They are the same in each run. Shapes and dtypes are not looked after, so some calls are mistakes,
-and those must be the same ones.
+They are the same in each run. Shapes and dtypes are random, so some calls raise errors, which must
+be the same.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""scipy.sparse.linalg and scipy.optimize: loops that stop by themselves."""
+"""scipy.sparse.linalg and scipy.optimize: ``while`` loops."""
 
 from tests.oracle.calls.call import each, lines
 
@@ -7,7 +7,7 @@ MINIMIZE = "jax.scipy.optimize.minimize"
 
 
 def _lines(text: str):
-    """Calls with the rooms' names left out, as ``spl`` and ``minimize``."""
+    """Calls written with short names: ``spl`` and ``minimize``."""
     for short, full in (("spl.", "jax.scipy.sparse.linalg."), ("minimize(", MINIMIZE + "("),
                         ("POSITIVE", POSITIVE)):
         text = text.replace(short, full)

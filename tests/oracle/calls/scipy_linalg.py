@@ -1,4 +1,4 @@
-"""scipy.linalg; of factors that are not unique, what does not depend on the choice."""
+"""scipy.linalg; for factors that are not unique, only invariants are compared."""
 
 from tests.oracle.calls.call import each, lines
 
@@ -7,7 +7,7 @@ NAME = "jax.scipy.linalg."
 
 
 def _lines(text: str):
-    """Calls with the room's name left out, as ``sl``."""
+    """Calls written with the short name ``sl``."""
     return lines(text.replace("sl.", NAME).replace("POSITIVE", POSITIVE))
 
 

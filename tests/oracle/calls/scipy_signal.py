@@ -1,4 +1,4 @@
-"""Convolutions, spectra, cosine transforms, integrals of points, and the nearest of some codes."""
+"""Convolutions, spectra, cosine transforms, integrals of samples, and vector quantization."""
 
 from tests.oracle.calls.call import each, lines
 

@@ -2,7 +2,7 @@
 
 from tests.oracle.calls.call import each, lines
 
-# Functions of each distribution, and parameters beside the values.
+# Functions of each distribution, and their parameters.
 REAL = {
     "norm": ("logpdf pdf cdf logcdf sf logsf", ["", ", 0.5, 2.0"]),
     "expon": ("logpdf pdf cdf logcdf sf logsf", ["", ", 0.5, 2.0"]),

@@ -1,4 +1,4 @@
-"""Special functions of lax, polynomials, whole numbers and images."""
+"""Special functions of lax, polynomials, integers and images."""
 
 from tests.oracle.calls.call import ALL, each
 

@@ -1,4 +1,4 @@
-"""Functions on pytrees, staging and shapes, with mistakes among them."""
+"""Functions on pytrees, tracing and shapes, and their errors."""
 
 from tests.oracle.calls.call import each, lines
 

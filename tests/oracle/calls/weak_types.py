@@ -1,4 +1,4 @@
-"""Weak types of results and of their derivatives, where Python's numbers stand beside arrays."""
+"""Weak types of results and of derivatives of operations on Python numbers and arrays."""
 
 from tests.oracle.calls.call import each
 

@@ -1,4 +1,4 @@
-"""Array programming: indexing, scatter, sorting, scans by hand, dtypes."""
+"""Array programming: indexing, scatter, sorting, hand-written scans, dtypes."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Models and their training, as tutorials have them. Each program is given ``jax`` and ``jnp``."""
+"""Models and their training, as in tutorials. Each program takes ``jax`` and ``jnp``."""
 
 import functools
 from typing import NamedTuple

@@ -201,7 +201,7 @@ def donation(jax, jnp):
 
 
 def _names(*thunks):
-    """The classes of the exceptions that functions raise, as JAX has them."""
+    """The names of JAX's classes of exceptions that functions raise."""
     names = []
     for thunk in thunks:
         try:
