@@ -13,14 +13,14 @@ ALL = np.arange(1 << 16, dtype=np.uint16).view(BFLOAT)
 
 
 def agree(out, expected):
-    """The same bits, or NaN in both."""
+    """Check that bits are equal, or both are NaN."""
     both = np.isnan(out.astype(np.float32)) & np.isnan(expected.astype(np.float32))
     np.testing.assert_array_equal(np.where(both, 0, out.view(np.uint16)),
                                   np.where(both, 0, expected.view(np.uint16)))
 
 
 def near_halves() -> np.ndarray:
-    """Numbers at, just below and just above the middle between neighbours, subnormal ones too."""
+    """Numbers at, below and above the middle between neighbours, including subnormal ones."""
     middle = (np.arange(1 << 16, dtype=np.uint32) << 16) + 0x8000
     bits = np.concatenate([middle - 1, middle, middle + 1, middle - 0x8000, middle ^ 0xffff])
     return bits.astype(np.uint32).view(np.float32)
@@ -44,7 +44,7 @@ def test_each_element_with_another(name, ufunc):
 
 @pytest.mark.parametrize("exponent", [0, 1, 2, 62, 63, 64, 65, 100, 127, 128, 200, 253, 254, 255])
 def test_division_of_many_by_one(exponent):
-    """By way of an inverse, which must not show: of the least and the greatest divisors too."""
+    """Division by an inverse must have the exact result, also for extreme divisors."""
     by = ALL[exponent << 7:][:128]
     by = np.concatenate([by, -by])
     x = ALL[np.random.default_rng(exponent).integers(0, 1 << 16, 1500)]
@@ -69,7 +69,7 @@ HALF = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     ("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("div", np.divide),
     ("max", np.maximum), ("min", np.minimum), ("sqrt", np.sqrt), ("neg", np.negative)])
 def test_float16(name, ufunc):
-    """As if computed in float32 and rounded, subnormal numbers and infinities too."""
+    """Computed as in float32 and rounded, including subnormal numbers and infinities."""
     args = [HALF, np.random.default_rng(0).permutation(HALF)][:ufunc.nin]
     (out,) = run_rule(lambda at, *xs: op(name, *(x[at] for x in xs)), args, HALF)
     with np.errstate(all="ignore"):

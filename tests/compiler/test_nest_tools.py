@@ -1,4 +1,4 @@
-"""What passes on loop nests share."""
+"""Functions that passes on loop nests share."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The order of statements: numbers come early, so that they do not keep apart what can be fused."""
+"""The order of statements: scalars come early, so that they do not separate fusible nests."""
 
 from functools import partial
 
@@ -20,7 +20,7 @@ W = np.random.default_rng(2).normal(size=(32, 64)).astype(np.float32)
 
 
 def adam(x, g, params, means, squares, count):
-    """Two gradients, then numbers that the changes of both parameters divide by."""
+    """Two gradients, then scalars that both updates divide by."""
     grads = x.T @ g, jnp.tanh(x).T @ g
     t = (count + 1).astype(jnp.float32)
     first, second = 1 - 0.9 ** t, 1 - 0.999 ** t
@@ -38,7 +38,7 @@ def test_changes_of_parameters_join_the_products_that_make_their_gradients():
     program = build(tanx.make_jaxpr(adam)(*ARGUMENTS)).program
     filled = [len(s.body) for s in program.statements if isinstance(s, Nest)
               and s.body[0].buffer.shape == W.shape]
-    assert filled == [3, 3]  # a parameter and its moments each; no gradient is stored
+    assert filled == [3, 3]  # a parameter and its moments; no gradient is stored
     assert all(b.shape != W.shape for b in program.temps)
 
 
@@ -47,7 +47,7 @@ def test_they_agree():
 
 
 def number(name, source, kind="temp"):
-    """A number that is one more than another."""
+    """A scalar that is one more than another."""
     made = Buffer(name, (), np.dtype(np.float32), kind)
     return made, Nest((), (), (store(made, (), Load(source, ()) + const(1.0, made.dtype)),))
 
@@ -65,7 +65,7 @@ def test_numbers_stay_behind_what_they_need():
 
 
 def test_numbers_that_change_stay_where_they_are():
-    """An input that is overwritten is read before or after that, as the program says."""
+    """An input that is overwritten is read before or after the write, as in the program."""
     x = Buffer("x0", (), np.dtype(np.float32))
     rows, kept = (Buffer(name, (8,), np.dtype(np.float32)) for name in ("x1", "y0"))
     change = Nest((), (), (store(x, (), Load(x, ()) + const(1.0, x.dtype)),))

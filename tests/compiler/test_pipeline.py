@@ -60,13 +60,13 @@ def test_concatenated_and_padded_arrays_are_written_piece_by_piece():
     assert len(module.program.statements) == 3
     module = check_function(lambda x: jnp.concatenate([jnp.sin(x), x, jnp.cos(x)], 1), x)
     (nest,) = module.program.statements
-    assert len(nest.body) == 3  # a row is written as a whole
+    assert len(nest.body) == 3  # whole rows are written
     module = check_function(lambda x: jnp.pad(x, ((1, 2), (3, 4))), x)
     assert len(module.program.statements) == 3
     module = check_function(lambda x: jnp.pad(x.T, ((1, 2), (3, 4))), x)
-    assert len(module.program.statements) == 9  # both loops of the middle are needed for tiles
+    assert len(module.program.statements) == 9  # tiles need both loops of the middle
     module = check_function(lambda x: jnp.pad(x, ((2, 2), (4, 4))), x)
-    assert len(module.program.statements) == 2  # what is above and below is written together
+    assert len(module.program.statements) == 2  # the padding above and below is written together
     module = check_function(lambda x: jnp.stack([x * k for k in range(7)]), x)
     assert len(module.program.statements) == 7
     for m in (module,):

@@ -1,4 +1,4 @@
-"""Places that are read from data: inside of an array, counted from its end, or outside."""
+"""Indices from data: within bounds, negative, or out of bounds."""
 
 import re
 
@@ -42,7 +42,7 @@ def test_places(name):
 
 
 def test_places_as_wide_numbers():
-    """A choice that looks like such an index, but whose value is the result."""
+    """A choice that has the form of such an index, but is the result."""
     with tanx.enable_x64(True):
         check_function(lambda i: turned(i).astype("int64"), PLACES)
 
@@ -61,6 +61,6 @@ def test_native_calls():
 
 @pytest.mark.parametrize("name", ["sse4.2", "avx512", "neon"])
 def test_places_from_the_end_are_aside(name):
-    """Nothing is chosen for places that are inside: one comparison each, and a jump not taken."""
+    """Indices within bounds need no select: one comparison each, and a jump that is not taken."""
     code = code_of(MACHINES[name], FUNCTIONS["scatter of what is gathered"], PLACES, TERMS, X)
     assert not re.search(r"\t(cmov|csel)", code.texts["program"])

@@ -1,4 +1,4 @@
-"""What is prefetched, as the schedule says and as code does it."""
+"""Prefetches in the schedule and in the code."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_results_are_the_same(name, shape):
 
 
 def test_elements_that_are_loaded_and_stored():
-    """The load is prefetched in lanes; the store at the same place is not."""
+    """The load is prefetched in lanes; the store at the same index is not."""
     def loss(p):
         return lax.scan(lambda c, r: (jnp.sin(c) * r, c), p[0], p)[1].sum()
 

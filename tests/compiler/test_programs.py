@@ -1,4 +1,4 @@
-"""A minute of random programs; ``python -m tests.compiler.programs 20000 --jobs 2`` is the hour."""
+"""A minute of random programs; ``python -m tests.compiler.programs 20000`` runs for hours."""
 
 import pytest
 
@@ -6,8 +6,8 @@ from tests.compiler import programs
 from tests.compiler.programs import report_of
 
 LONG = {53, 78}
-"""Programs of 2,500 equations, second derivatives of loops: 34 seconds each are left to longer runs
-(``python -m tests.compiler.programs``)."""
+"""Programs of 2,500 equations, second derivatives of loops: they take 34 seconds each, and run only
+in ``python -m tests.compiler.programs``."""
 
 
 @pytest.mark.parametrize("seed", sorted({*range(112)} - LONG))

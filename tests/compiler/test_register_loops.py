@@ -1,4 +1,4 @@
-"""Loops and branches of a few numbers become expressions and nests, which do the same."""
+"""Loops and branches of a few numbers become expressions and nests with the same results."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def rare_pair(x):
 
 
 def rare_triple(x):
-    """Results that are made from two of a loop whose length is known."""
+    """Results computed from two results of a loop of known length."""
     def dear(x):
         a, b = lax.fori_loop(0, 50, lambda i, s: (jnp.sin(s[0]) + x, s[1] * 0.9 + s[0]), (x, x))
         return a + 1.0, (b * 2.0 + a) * a, b * 2.0
@@ -75,7 +75,7 @@ def rare_triple(x):
 
 
 def in_each_step(x):
-    """A branch in a loop that is the same in all of its steps."""
+    """A branch in a loop that does not depend on the step."""
     return lax.scan(lambda c, k: (c * 0.5 + sum(rare_triple(x)) + k, None), x, jnp.arange(3.0))[0]
 
 
@@ -88,7 +88,7 @@ def nested(n):
 
 
 def of_scans(x):
-    """A loop in a loop of known lengths, and a choice in it."""
+    """A loop in a loop, both of known lengths, and a choice."""
     def outer(c, k):
         inner, _ = lax.scan(lambda a, _: (a * 0.5 + x, None), c, None, length=5)
         return lax.cond(k % 2 == 0, lambda a: a, lambda a: -a, inner), None
@@ -96,19 +96,19 @@ def of_scans(x):
 
 
 def turning(points):
-    """Two coordinates that a matrix mixes."""
+    """Two coordinates that a matrix rotates."""
     turn = jnp.array([[0.8, -0.6], [0.6, 0.8]])
     return lax.scan(lambda p, _: (turn @ p, None), points, None, length=12)[0]
 
 
 def spots(xs, where):
-    """A small array that is changed at places which data tell."""
+    """A small array that is updated at indices from data."""
     return lax.scan(lambda c, k: (lax.dynamic_update_slice(c, c[k][None] + 1.0, (3 - k,)), None),
                     xs, where)[0]
 
 
 def marked(x, where):
-    """A small array of which elements are replaced and added to, in a loop with its own end."""
+    """A small array whose elements are replaced and added to, in a ``while`` loop."""
     def step(state):
         k, x = state
         x = x.at[where[k]].set(x.sum()).at[k].add(1.0, mode="drop")
@@ -122,7 +122,7 @@ def of_products(x, w):
 
 
 def counted(x):
-    """Two counters, of which one goes down."""
+    """Two counters, one of which decreases."""
     def step(c, _):
         up, down, total = c
         return (up + 1, down - 2, total + x[up] * down), up
@@ -134,7 +134,7 @@ def switched(k, x):
 
 
 def of_two_ranks(vector, number, xs):
-    """The vector needs the number; the number alone does not need the vector's index."""
+    """The vector depends on the number; the number does not depend on the vector's index."""
     return lax.scan(lambda c, x: ((c[0] + c[1] * x, c[1] * 2.0), None), (vector, number), xs)[0]
 
 
@@ -148,7 +148,7 @@ def powers(z):
 
 
 def swinging(start):
-    """The angle of a pendulum on its way, by Runge and Kutta's rule."""
+    """The sum of the angles of a pendulum, by a Runge-Kutta method."""
     def flow(y):
         return jnp.array([y[1], -jnp.sin(y[0]) * start[2]])
 
@@ -273,7 +273,7 @@ def test_loops_that_need_arrays_are_left_to_others(fun, args):
 
 
 def test_what_a_loop_writes_down_is_no_matter_for_registers():
-    """Each element by itself would run the whole loop."""
+    """Computed separately, each element would run the whole loop."""
     def fun(x, n):
         def step(state):
             i, x, written = state

@@ -35,12 +35,12 @@ def test_rows_share_what_they_read():
     text = generate(module.program, host(), module.plan.offsets).text
     loads = [line for line in text.splitlines() if "load <" in line]
     rows = max(8, host().vector_bits // 32)
-    assert len(loads) == 4 * (rows + 1)  # four times of some rows and of the vector
+    assert len(loads) == 4 * (rows + 1)  # four loads of each row and of the vector
 
 
 @pytest.mark.parametrize("shape", [(9, 20), (64, 50), (101, 33), (1000, 16), (3, 70, 24)])
 def test_much_that_is_made_of_sums(shape):
-    """It has a loop of its own where there are many rows, and what it reads is what was stored."""
+    """With many rows it has a separate loop, which reads the stored sums."""
     rng = np.random.default_rng(0)
     x, v, y = (rng.normal(size=s).astype(np.float32) for s in (shape, shape[-1:], shape[:-1]))
 
@@ -62,11 +62,11 @@ def test_much_that_is_made_of_sums_does_not_change_how_rows_are_read():
 
     module = build(tanx.make_jaxpr(slope)(x, x[0]))
     text = generate(module.program, host(), module.plan.offsets).text
-    assert text.count("load float") <= 1  # rows are not collected by element; one is of a rest
+    assert text.count("load float") <= 1  # not by elements, except for a remainder
 
 
 def test_long_rows_of_narrow_numbers():
-    """In whatever order lanes are, they have the same place in both; a position counts as well."""
+    """Lanes of both operands have the same order, and so do lanes computed from positions."""
     rng = np.random.default_rng(0)
     x, v = (rng.normal(size=s).astype(jnp.bfloat16) for s in ((10, 2051), (2051,)))
     check_function(lambda x, v: x @ v, x, v)
@@ -79,7 +79,7 @@ def test_long_rows_of_narrow_numbers():
 
 @pytest.mark.parametrize("m", [17, 18, 22, 31, 50])
 def test_what_whole_vectors_leave_of_rows_meets_no_numbers_that_are_not_there(m):
-    """Infinity times a zero of a lane that is empty would be NaN."""
+    """Infinity times a zero in an unused lane would be NaN."""
     x = np.full((35, m), np.inf, np.float32)
     x[1::2] = -1
     check_function(lambda x, v: x @ v, x, np.ones(m, np.float32))

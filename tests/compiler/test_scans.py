@@ -1,4 +1,4 @@
-"""Running values along neighbours in memory, in vectors: those of every dtype, and how exact."""
+"""Scans along contiguous elements, in vectors: every dtype, and accuracy."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def values(shape, dtype="float32", seed=0):
 
 
 def moves_lanes(function, *shape, down=False):
-    """Whether the code of a function moves lanes up, or down, by one."""
+    """Whether the code of a function shifts lanes up, or down, by one."""
     module = build(tanx.make_jaxpr(function)(tanx.ShapeDtypeStruct(shape, "float32")))
     text = generate(module.program, host(), module.plan.offsets, module.plan.shared).text
     lanes = 4 * host().vector_bits // 32
@@ -110,7 +110,7 @@ def test_the_first_zero_keeps_its_sign():
 @pytest.mark.parametrize("name", SCANS)
 @pytest.mark.parametrize("shape", [(9, 70), (30, 131), (3, 11, 40), (8, 2000)])
 def test_columns(shape, name, dtype, reverse):
-    """Some rows at a time, and those left; in lanes, and those left."""
+    """Blocks of rows and the remaining rows; whole vectors and the remaining columns."""
     x = values(shape).astype(np.dtype(dtype))
     axis = len(shape) - 2
     wide = x.astype(np.float64) if x.dtype.kind in "fV" else x
@@ -134,7 +134,7 @@ def test_long_columns_are_as_exact_as_rows():
 
 @pytest.mark.parametrize("length", [32, 47, 100, 5000])
 def test_what_goes_backwards_may_read_and_store_several_arrays(length):
-    """Lanes are as they lie in memory only if they are so in all of it."""
+    """Lanes keep the order of memory only if all accesses do."""
     x, y = values((3, length), "int32"), values((3, length), "int32", seed=1)
     expected = np.cumsum((x + y[:, :1])[:, ::-1], axis=1, dtype=np.int32)
     both = tanx.jit(lambda x, y: lax.cumsum(x + y[:, :1], 1, reverse=True) * 2 + y)

@@ -1,4 +1,4 @@
-"""Loops over tasks: what is split and how, without any effect on the results."""
+"""Loops over tasks: what is split and how; results do not change."""
 
 import threading
 from dataclasses import replace
@@ -29,7 +29,7 @@ def same_number_afterwards():
 
 
 def scheduled(function, *shapes, dtype="float32"):
-    """The program of a function of arrays of some shapes."""
+    """The program of a function of arrays with these shapes."""
     args = [tanx.ShapeDtypeStruct(shape, dtype) for shape in shapes]
     return build(tanx.make_jaxpr(function)(*args)).program
 
@@ -111,7 +111,7 @@ def test_pieces_are_short_where_there_are_no_long_ones():
 
 
 def test_few_tasks_are_more():
-    """So that of two threads one does not have three of five."""
+    """With five tasks, one of two threads would have three."""
     (head,) = heads(jnp.arctan, (100_000,))
     assert 16 <= int(head.split()[3]) <= 40
 
@@ -164,7 +164,7 @@ def test_columns_of_a_scatter_are_split():
 
 
 def run_compiled(module, args):
-    """The results of a module's code."""
+    """Run a module's code."""
     data = [*map(np.asarray, (*module.constants, *args))]
     plan = module.plan
     code = compile_program(plan.program, offsets=plan.offsets, shared=plan.shared)
@@ -176,21 +176,21 @@ def run_compiled(module, args):
 
 @pytest.fixture
 def tiny_tasks():
-    """Whatever can be split is."""
+    """Split everything that can be split."""
     with settings({"tasks.grain": 1e-7}):
         yield
 
 
 @pytest.fixture
 def short_scans():
-    """As with tiny tasks; scans of few elements are split, too."""
+    """As with tiny tasks; short scans are split, too."""
     with settings({"tasks.grain": 1e-7, "tasks.scan_length": 64}):
         yield
 
 
 @pytest.fixture
 def tiniest_tasks():
-    """Whatever can be split is, however little it is."""
+    """Split everything that can be split, of any size."""
     with settings({"tasks.grain": 1e-9}):
         yield
 
@@ -216,7 +216,7 @@ def test_many_updates_of_few_elements_are_made_apart():
 @pytest.mark.parametrize("dtype", ["float32", "int32", "complex64", "uint8", "bfloat16"])
 @pytest.mark.parametrize("combine", ["add", "max", "multiply", "min"])
 def test_updates_that_meet(combine, dtype, tiny_tasks):
-    """With places out of range and negative ones; elements without updates are unchanged."""
+    """With negative and out-of-bounds indices; elements without updates are unchanged."""
     rng = np.random.default_rng(0)
     x = np.array([-0.0, 0.0, 1, 2, 3, 4, 5], dtype)
     at = rng.integers(-9, 5, 10_001).astype(np.int32)
@@ -292,7 +292,7 @@ def test_results_do_not_depend_on_threads(name, tiny_tasks):
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     module = build(tanx.make_jaxpr(function)(x))
     check(module.program)
-    assert "tasks" in show(module.program) or name == "matmul"  # tiles have tasks of their own
+    assert "tasks" in show(module.program) or name == "matmul"  # tiles have separate tasks
     expected = tanx.tree_util.tree_leaves(function(jnp.asarray(x)))
     interpreted = interpret.run(module.program, *module.constants, x)
     results = []

@@ -1,4 +1,4 @@
-"""The schedules that the documentation shows are those that programs have.
+"""The documentation shows the current schedules of its programs.
 
 ``python -m tests.compiler.test_schedule_page --write`` prints them into the page anew.
 """
@@ -15,13 +15,13 @@ from tanx._compiler.machine import Machine, as_host
 
 PAGE = Path(__file__).parents[2] / "docs" / "compilation.md"
 MACHINE = Machine("x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512f,+avx512vl,+fma", 512)
-"""What schedules are shown for; whatever machine tests run on."""
+"""The machine of the schedules in the page, independent of the machine that runs tests."""
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SCHEDULE = re.compile(r"^```schedule\n# (.*?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def names_of(page: str) -> dict:
-    """What the examples of a page define."""
+    """The names that the examples of a page define."""
     names: dict = {}
     for code in _PYTHON.findall(page):
         if "def " in code or "import" in code:
@@ -31,13 +31,13 @@ def names_of(page: str) -> dict:
 
 
 def printed(example: str, names: dict) -> str:
-    """The schedule of a program that is lowered."""
+    """The schedule of an expression that returns a lowered program."""
     with as_host(MACHINE):
         return eval(example, names).as_text("schedule") + "\n"
 
 
 def renewed(page: str) -> str:
-    """The page with the schedules that its examples have now."""
+    """The page with the current schedules of its examples."""
     names = names_of(page)
     return _SCHEDULE.sub(lambda found: (
         f"```schedule\n# {found[1]}\n{printed(found[1], names)}```"), page)

@@ -1,4 +1,4 @@
-"""Searches by blocks: what becomes of programs, and that ties and NaN are found as before."""
+"""Searches by blocks: the form of programs, and results with ties and NaN."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_few_elements_are_searched_at_once(shape, axis):
 
 
 def test_nothing_is_searched_that_may_not_be_there():
-    """A choice that is not made is not prepared."""
+    """An argmax in a branch of a choice is not computed before the choice."""
     def first(x, i):
         return jnp.where(x[:, 0] > 0, jnp.argmax(x, axis=1), i)
 

@@ -1,4 +1,4 @@
-"""Jaxprs become smaller and mean the same, to the sign of a zero."""
+"""Jaxprs become smaller and keep their results, including signs of zeros."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def simplified(fun, *args):
 
 
 def body(fun, *args) -> str:
-    """The names of the equations that are left."""
+    """The names of the remaining equations."""
     return " ".join(eqn.primitive.name for eqn in simplified(fun, *args).eqns)
 
 
@@ -298,7 +298,7 @@ def test_products_without_a_sum_are_elementwise(text):
 @pytest.mark.parametrize("read", [
     lambda x, i: lax.dynamic_index_in_dim(x, i, keepdims=False), lambda x, i: x[i + jnp.arange(2)]])
 def test_cotangents_of_elements_are_added_where_they_are(read):
-    """In a loop that is the difference between a step through few elements and one through all."""
+    """Otherwise each step of a loop would add all elements, not only a few."""
     def fun(x, i, total):
         _, back = tanx.vjp(lambda x: jnp.sum(jnp.sin(read(x, i))), x)
         return add_any(total, back(1.0)[0])

@@ -1,4 +1,4 @@
-"""Compiled sorts do what ``eval`` does: all dtypes and sizes, ties, zeros of two signs and NaN."""
+"""Compiled sorts agree with ``eval``: all dtypes and sizes, ties, signed zeros and NaN."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ DTYPES = ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "int8", 
 
 
 def numbers(dtype, shape, seed=0):
-    """Few different numbers, so that many are equal; with what is odd about floats among them."""
+    """Few distinct numbers, so that many are equal; floats with signed zeros, NaN and infinity."""
     rng, dtype = np.random.default_rng(seed), np.dtype(dtype)
     x = rng.integers(-5, 6, shape).astype(np.float64)
     if dtype.kind == "c":
@@ -47,7 +47,7 @@ def agree(fun, *args):
 
 
 def bits(x):
-    """The bits of an array, of which those of NaN do not matter."""
+    """The bits of an array; all NaN have equal bits."""
     if x.dtype.kind in "fcV":
         x = np.where(x != x, x.dtype.type(1), x)
     return np.ascontiguousarray(x).view(np.uint8)
@@ -73,7 +73,7 @@ def test_long_lines(dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bfloat16", "float16", "int8", "uint8"])
 def test_the_greatest_few(dtype):
-    """Among them equal ones, NaN, and the least number there is, of which too few are greater."""
+    """With ties, NaN, and rows in which most elements are the least number of the dtype."""
     x = numbers(dtype, (4, 79))
     worst = -np.inf if x.dtype.kind in "fV" else np.iinfo(x.dtype).min
     x[1], x[2] = worst, np.sort(x[2])

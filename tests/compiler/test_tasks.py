@@ -1,4 +1,4 @@
-"""Loops over tasks that become one, and those that must not."""
+"""Loops over tasks that are merged, and loops that must not be merged."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ from tests.compiler.programs import settings
 
 
 def tasks(function, *shapes):
-    """The statements in tasks that a function has."""
+    """The statements of a function that run in tasks."""
     types = [tanx.ShapeDtypeStruct(shape, "float32") for shape in shapes]
     program = build(tanx.make_jaxpr(function)(*types)).program
     return [s for s in program.statements if isinstance(s, Nest) and TASKS in s.kinds]
@@ -79,11 +79,11 @@ def test_a_task_goes_on_with_what_it_has_made():
 
 
 @pytest.mark.parametrize("later", [
-    loop(Y, lambda i, j: T[63 - i, j]),                            # reads what others make
-    loop(Y, lambda i, j: T[op("clamp", 0, i + 1, 63), j]),         # reads some of that
+    loop(Y, lambda i, j: T[63 - i, j]),                            # reads rows of other tasks
+    loop(Y, lambda i, j: T[op("clamp", 0, i + 1, 63), j]),         # reads some of them
     loop(Y, lambda i, j: reduce("add", (64,), lambda k: T[k[0], j])),
-    loop(Y, lambda i, j: T[i, j], count=4),                        # has other tasks
-    loop(Y, lambda i, j: X[i, j])])                                # need not wait
+    loop(Y, lambda i, j: T[i, j], count=4),                        # has another number of tasks
+    loop(Y, lambda i, j: X[i, j])])                                # does not depend on it
 def test_other_loops_stay_as_they_are(later):
     assert joined(FIRST, later) == (FIRST, later)
 
@@ -109,7 +109,7 @@ def test_what_stands_between_goes_first_or_last():
 @pytest.mark.parametrize("shapes, least", [
     (((4096,), (4096, 4096)), 16), (((256, 256), (256, 256)), 16), (((64, 64), (64, 64)), 1)])
 def test_products_have_tasks_for_all_cores(shapes, least):
-    """If there is enough to do; and they give the same bits, however many cores there are."""
+    """If there is enough work; the bits of results do not depend on the number of cores."""
     arrays = [np.random.default_rng(n).standard_normal(s).astype(np.float32)
               for n, s in enumerate(shapes)]
     closed = tanx.make_jaxpr(lambda x, y: x @ y)(*arrays)
@@ -123,7 +123,7 @@ def test_products_have_tasks_for_all_cores(shapes, least):
 
 
 def test_factors_of_an_element_are_not_multiplied_first():
-    """They overflow, and zero times infinity is no number."""
+    """Their product overflows, and zero times infinity is NaN."""
     places = np.zeros(4000, np.int32)
     times = tanx.jit(lambda x: x.at[places].multiply(2.0))
     with settings({"tasks.grain": 1e-9, "tasks.enough": 2, "tasks.many_each": 1}):

@@ -1,7 +1,7 @@
-"""Products of narrow numbers, several of which are multiplied at once: pairs of bfloat16, bytes.
+"""Products of words: one instruction multiplies pairs of bfloat16 or groups of four bytes.
 
-Few machines have the instructions for all of it. What is planned for others runs here with kernels
-that do the same by plain arithmetic; code for them is assembled and looked at.
+Few machines have all these instructions. Plans for other machines run here with kernels that use
+plain arithmetic instead; the code for those machines is assembled and inspected.
 """
 
 import ml_dtypes
@@ -27,7 +27,7 @@ INT32 = np.dtype(np.int32)
 
 
 class SignedBytes(micro._Kernel):
-    """A kernel of words of four bytes with signs, without an instruction for it."""
+    """A kernel of words of four signed bytes, by plain arithmetic."""
 
     def plus(self, x, y, total):
         return total + apply("dot4", (x, y), (INT32, INT32), INT32, {})
@@ -35,7 +35,7 @@ class SignedBytes(micro._Kernel):
 
 @pytest.fixture(params=["pairs", "matrix registers"])
 def server(request, monkeypatch):
-    """Lets the compiler plan for a processor with instructions that this one does not have."""
+    """Let the compiler plan for a processor with instructions that this one does not have."""
     if host().multiplies_pairs or host().multiplies_by_lane or host().vector_bits < 256:
         pytest.skip("kernels of this processor would be replaced")
     matrices = request.param == "matrix registers"
@@ -52,7 +52,7 @@ def server(request, monkeypatch):
 
 
 def times_of(fun, *args):
-    """The instruction by which a function multiplies words."""
+    """The instruction with which a function multiplies words."""
     text = tanx.jit(fun).lower(*args).as_text("loops")
     return next((name for name in ("dot2", "dot4u", "dot4") if f"{name}(" in text), None)
 
