@@ -20,8 +20,8 @@ BITS = {32: 26, 64: 55}
 
 HEADER = '''"""Polynomials behind the special functions; written by ``python -m tests.scipy.fit``.
 
-Each has its degree chosen for float32 and for float64, and the constant term first. Its variable is
-``t`` from -1 to 1, which ``_piecewise.py`` makes of a number.
+Each has a degree for float32 and one for float64; the constant term is first. The variable ``t`` is
+from -1 to 1; ``_piecewise.py`` maps numbers to it.
 """
 
 '''
@@ -107,14 +107,6 @@ def quantile_far(r):
     raise ValueError(f"no quantile for {r}")
 
 
-def stirling(inverse):
-    """The gamma function over √(2π) x^(x - ½) e^-x, of 1/x."""
-    if not inverse:
-        return mp.mpf(1)
-    x = 1 / inverse
-    return mp.exp(mp.loggamma(x) - (x - 0.5) * mp.log(x) + x) / mp.sqrt(2 * mp.pi)
-
-
 def log_gamma(x):
     """The logarithm of the gamma function over (x - 1) (x - 2), its zeros."""
     if x == 1:
@@ -130,6 +122,19 @@ def stirling_log(square):
         return mp.mpf(1) / 12 - square / 360
     x = 1 / mp.sqrt(square)
     return x * (mp.loggamma(x) - (x - 0.5) * mp.log(x) + x - mp.log(2 * mp.pi) / 2)
+
+
+def artanh(square):
+    """The inverse hyperbolic tangent of x without its first term, over x³, of x²."""
+    if square < mp.mpf(10) ** -24:
+        return mp.mpf(1) / 3 + square / 5
+    x = mp.sqrt(square)
+    return (mp.atanh(x) / x - 1) / square
+
+
+def sine_of_turns(square):
+    """sin(πx) over x, of x²."""
+    return mp.sinpi(mp.sqrt(square)) / mp.sqrt(square) if square else mp.pi
 
 
 def dawson(x):
@@ -262,11 +267,12 @@ def tables() -> Iterator[tuple[Any, ...]]:
     A number of bits in between is for results in float64 that are rounded to float32 in the end.
     """
     yield "ERFCX", beyond(erfcx, 3)
-    yield "GAMMA", [(mp.gamma, 2, 3)]
-    yield "STIRLING", [(stirling, 0, 0.1)]
     yield "LOG_GAMMA", [(log_gamma, 0.5, 1.5), (log_gamma, 1.5, 3)]
     yield "STIRLING_LOG", [(stirling_log, 0, 0.01)]
     yield "STIRLING_EARLY", 34, [(stirling_log, 0, mp.mpf(1) / 9)]
+    yield "STIRLING_FROM_3", 50, [(stirling_log, 0, mp.mpf(1) / 9)]
+    yield "ARTANH", 42, [(artanh, 0, mp.mpf(1) / 169)]
+    yield "SINE_OF_TURNS", 55, [(sine_of_turns, 0, 0.25)]
     yield "DAWSON_NEAR", [(dawson_near, 0, 4)]
     yield "DAWSON", [(dawson, 2, 3.5), (dawson, 3.5, 5)]
     yield "DAWSON_FAR", [(dawson_far, 0, 0.04)]

@@ -1,5 +1,7 @@
 """Special functions against SciPy: values, edges, dtypes, derivatives, batches, compiled calls."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.special
@@ -128,6 +130,22 @@ def test_special_points(name):
     args = np.float32([args for args, _ in points]).T
     for run in [tanx.jit(here)] * 4:
         np.testing.assert_allclose(run(*args), np.float32([want for _, want in points]), rtol=2e-6)
+
+
+def test_gamma_of_doubles():
+    # Values by mpmath: results near overflow, subnormal ones, and arguments near poles.
+    x, want = np.array([
+        (1e-300, 1e300), (-1e-300, -1e300), (1e-310, INF), (-1e-310, -INF), (-0.0, -INF),
+        (171.6, 1.5858969096672565e308), (171.7, INF), (1e300, INF), (-1e300, NAN),
+        (-170.5, -3.3127395215386073e-308), (-175.5, 2.107473e-319), (-200.5, -0.0),
+        (2.9999999999999996, 1.9999999999999992), (-2.9999999999999996, -375299968947541.5),
+        (0.5, 1.772453850905516), (-0.5, -3.544907701811032)]).T
+    whole = np.arange(1.0, 172)
+    factorials = np.array([float(math.factorial(int(n) - 1)) for n in whole])
+    with tanx.enable_x64(True):
+        for run in [tanx.jit(special.gamma)] * 4:
+            np.testing.assert_allclose(run(x), want, rtol=1e-15, atol=1e-323)
+            np.testing.assert_array_equal(run(whole), factorials)
 
 
 def test_betaln_next_to_its_zeros():

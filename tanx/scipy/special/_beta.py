@@ -14,10 +14,9 @@ from ._operands import in_float64, inexact_operands, real_operands
 from ._stirling import (
     HALF_LOG_2PI,
     early_rest,
-    gamma_by_steps,
+    gamma_of_positive,
     log_gamma,
     sign_of_gamma,
-    stirling,
     stirling_rest,
 )
 
@@ -126,13 +125,11 @@ def _mantissa(x):
 def _beta_of_small(p, q):
     """The beta function of numbers from 0 to 10."""
     both = p + q
-    first, second = stirling(jnp.maximum(both, 10))
-    whole = jnp.where(both < 10, gamma_by_steps(jnp.minimum(both, 10)), first * second)
     # The rounding error of the sum, times the logarithmic derivative, roughly.
     larger = jnp.maximum(p, q)
     lost = jnp.minimum(p, q) - (both - larger)
     moved = lost * (jnp.log(both) - 0.5 / both)
-    quotient = gamma_by_steps(p) * (gamma_by_steps(q) / whole)
+    quotient = gamma_of_positive(p) * (gamma_of_positive(q) / gamma_of_positive(both))
     return quotient - jnp.where(larger < 1, 0, moved) * quotient
 
 

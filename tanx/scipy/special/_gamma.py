@@ -58,9 +58,9 @@ def loggamma(x):
 
 @custom_jvp
 @library_jit(name="gamma")
-@in_float64(rough=True)
-def _gamma(x, *, rough):
-    return gamma_of_real(x, rough)
+@in_float64
+def _gamma(x):
+    return gamma_of_real(x)
 
 
 _gamma.defjvps(lambda dx, out, x: dx * out * lax.digamma(x))

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
 from ._piecewise import piecewise
-from ._tables import GAMMA, LOG_GAMMA, STIRLING, STIRLING_EARLY, STIRLING_LOG
+from ._tables import (
+    ARTANH,
+    LOG_GAMMA,
+    SINE_OF_TURNS,
+    STIRLING_EARLY,
+    STIRLING_FROM_3,
+    STIRLING_LOG,
+)
 
-__all__ = ["HALF_LOG_2PI", "early_rest", "gamma_by_steps", "gamma_of_real", "gamma_ratio",
-           "log_gamma", "rough_ratio", "sign_of_gamma", "sine_of_turns", "stirling",
-           "stirling_rest"]
+__all__ = ["HALF_LOG_2PI", "early_rest", "gamma_of_positive", "gamma_of_real", "gamma_ratio",
+           "log_gamma", "rough_ratio", "sign_of_gamma", "sine_of_turns", "stirling_rest"]
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -21,45 +28,94 @@ HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 def sine_of_turns(x):
     """sin(πx), exact to rounding also near integers."""
     nearest = jnp.round(x)
-    turn = jnp.where(jnp.round(0.5 * nearest) * 2 == nearest, math.pi, -math.pi)
-    return jnp.sin(turn * (x - nearest))
+    return jnp.where(_is_odd(nearest), -1, 1) * _sine_of_part(x - nearest)
 
 
-def gamma_by_steps(x):
-    """The gamma function from -0.5 to 10, by recurrence to its value between 2 and 3."""
-    below = [x < k for k in range(3)]
-    base, product, divisor = x, jnp.ones_like(x), jnp.ones_like(x)
-    for k in reversed(range(3)):
-        divisor = jnp.where(below[k], divisor * base, divisor)
-        base = jnp.where(below[k], base + 1, base)
-    for k in range(3, 10):
-        base = jnp.where(x >= k, x - (k - 2), base)
-        product = jnp.where(x >= k, product * (x - (k - 2)), product)
-    return product * piecewise(GAMMA, base) / divisor
+def _sine_of_part(x):
+    """sin(πx) for ``x`` from -1/2 to 1/2."""
+    return x * piecewise(SINE_OF_TURNS, x * x)
 
 
-def stirling(x, rough: bool = False):
-    """The gamma function from 10 on, as the product of two numbers, which overflow later.
+def _is_odd(whole):
+    return jnp.round(0.5 * whole) * 2 != whole
 
-    Rough powers have an error of about 1e-13, and take a seventh of the time of exact ones.
+
+# -- the gamma function ----------------------------------------------------------------------------
+
+_LAST = 171
+"""The last integer whose gamma function is a float64."""
+
+
+def _rest_from_3(inverse):
+    """:func:`stirling_rest` of a number of at least 3, given as its inverse."""
+    return inverse * piecewise(STIRLING_FROM_3, inverse * inverse)
+
+
+@cache
+def _at_integers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The gamma function, the logarithm and :func:`stirling_rest` of integers from 3 on."""
+    integers = range(3, _LAST + 1)
+    (low, high, coefficients), = STIRLING_FROM_3[64]
+    inverse = 1 / np.arange(3.0, _LAST + 1)
+    t = (inverse * inverse - (low + high) / 2) * (2 / (high - low))
+    return (np.array([float(math.factorial(n - 1)) for n in integers]),
+            np.array([math.log(n) for n in integers]),
+            inverse * np.polynomial.polynomial.polyval(t, coefficients))
+
+
+def _from_nearest(y):
+    """The gamma function of ``y`` from 3 on, of ``y + 3`` below that; times a scale, for y >= 0.
+
+    The scale, which is returned too, is 1 except for large numbers, where the product does not
+    overflow for a while. For ``z = n + f`` with an integer ``n``, Stirling's formula for both says
+
+        gamma(z) = gamma(n) exp(f log(n) + (z - 1/2) log(z / n) - f + rest(z) - rest(n))
+
+    The logarithm is ``2 artanh(s)`` with ``s = f / (n + z)``, and its first term ``2 s`` makes with
+    ``-f`` the number ``s (f - 1)``: apart from ``f log(n)``, which is at most 2.6, all terms are
+    small, and their rounding errors are negligible.
     """
-    half = jnp.exp((0.5 * x - 0.25) * jnp.log(x)) if rough else x ** (0.5 * x - 0.25)
-    return half, half * jnp.exp(-x) * (math.sqrt(2 * math.pi) * piecewise(STIRLING, 1 / x))
+    nearest = jnp.minimum(jnp.round(y), _LAST)
+    f = jnp.minimum(y, 200) - nearest
+    n = nearest + jnp.where(y < 3, 3, 0)
+    gamma_n, log_n, rest_n = (jnp.take(table, n.astype(np.int32) - 3, mode="clip")
+                              for table in _at_integers())
+    z = n + f
+    both = n + z
+    inverse = 1 / (z * both)
+    s = f * z * inverse
+    small = (s * (f - 1) + (2 * z - 1) * (s * (s * s)) * piecewise(ARTANH, s * s)
+             + (_rest_from_3(both * inverse) - rest_n))
+    scale = jnp.where(y > 100, 2.0 ** -128, 1)
+    return gamma_n * (jnp.exp(f * log_n + small) * scale), scale
 
 
-def gamma_of_real(x, rough: bool = False):
+def _two_steps(y):
+    """``(y + 1) (y + 2)``, which gamma(y + 3) is divided by to make gamma(y + 1)."""
+    return y * y + (3 * y + 2)
+
+
+def gamma_of_positive(y):
+    """The gamma function for ``y >= 0``; infinite at 0, with the sign of 0."""
+    value, scale = _from_nearest(y)
+    return value / jnp.where(y < 3, y * _two_steps(y), scale)
+
+
+def gamma_of_real(x):
     """The gamma function: at 0 infinite, with the sign of 0, and at the other poles NaN."""
-    left = x < 0.5
+    left = x < 0
     # On the left the product of x, the values at x and at -x is -π / sin(πx).
     y = jnp.where(left, -x, x)
-    low = y < 10
-    steps = gamma_by_steps(jnp.clip(y, -0.5, 10))
-    first, second = stirling(jnp.clip(y, 10, 200), rough)
-    first, second = jnp.where(low, steps, first), jnp.where(low, 1, second)
-    mirrored = math.pi / (-x * sine_of_turns(x)) / first / second
-    value = jnp.where(left, mirrored, first * second)
-    pole = jnp.where(x == 0, jnp.copysign(np.inf, x), np.nan)
-    return jnp.where((x <= 0) & (jnp.floor(x) == x), pole, value)
+    value, scale = _from_nearest(y)
+    low, steps, nearest = y < 3, _two_steps(y), jnp.round(y)
+    part = y - nearest
+    sine = jnp.where(_is_odd(nearest), 1, -1) * _sine_of_part(part)
+    mirrored = math.pi * jnp.where(low, steps, scale) / (jnp.where(low, sine, y * sine) * value)
+    found = jnp.where(left, mirrored, value / jnp.where(low, y * steps, scale))
+    return jnp.where(left & (part == 0), np.nan, found)
+
+
+# -- ratios and logarithms -------------------------------------------------------------------------
 
 
 def gamma_ratio(x, step):
@@ -155,7 +211,7 @@ def log_gamma(x):
     inner, outer = jnp.clip(y, 0.5, 3), jnp.maximum(y, 10)
     near = (inner - 1) * (inner - 2) * piecewise(LOG_GAMMA, inner)
     far = (outer - 0.5) * jnp.log(outer) - outer + HALF_LOG_2PI + stirling_rest(outer)
-    steps = jnp.log(jnp.abs(gamma_by_steps(jnp.clip(y, -0.5, 10))))
+    steps = jnp.log(jnp.abs(gamma_of_real(jnp.clip(y, -0.5, 10))))
     value = jnp.where(zeros, near, jnp.where(y < 10, steps, far))
     mirrored = jnp.log(math.pi / jnp.abs(x * sine_of_turns(x))) - value
     return jnp.where(jnp.isinf(x), jnp.inf, jnp.where(left, mirrored, value))
