@@ -1,4 +1,4 @@
-"""The command: ``python -m benchmarks --rival PYTHON_WITH_JAX``; ``--help`` tells the rest."""
+"""The command: ``python -m benchmarks --rival PYTHON_WITH_JAX``; ``--help`` lists all options."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _measure(options: argparse.Namespace, names: list[str]) -> dict:
 
 
 def main() -> None:
-    """Measure, and show what was found."""
+    """Measure, and show the results."""
     options = _arguments()
     names = [name for name, case in CASES.items()
              if re.search(options.only, f"{case.family}: {name}")]

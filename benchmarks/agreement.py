@@ -1,4 +1,4 @@
-"""Whether two systems give the same results: a fast wrong answer is no answer."""
+"""Compares the results of two systems: the time of a wrong result does not count."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAMPLE = 10_000
 
 
 def sample(array: np.ndarray) -> np.ndarray:
-    """Elements from all over an array, in a type that any NumPy can read from a file."""
+    """Elements distributed over an array, in a dtype that any NumPy can read from a file."""
     flat = np.asarray(array).reshape(-1)
     flat = flat[::max(1, flat.size // SAMPLE)]
     return flat.astype(np.float32) if flat.dtype.name == "bfloat16" else flat
@@ -57,5 +57,5 @@ def difference(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray],
 
 
 def _parts(x: np.ndarray) -> np.ndarray:
-    """Real numbers; of complex ones both parts."""
+    """Real numbers; both parts of complex ones."""
     return np.stack([x.real, x.imag]) if np.iscomplexobj(x) else x

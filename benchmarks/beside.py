@@ -1,9 +1,9 @@
-"""This checkout beside another one, in turns: which cases became slower, and which quicker.
+"""Compares this checkout with another one, alternating: which cases became slower or faster.
 
     python -m benchmarks.beside ../before --only "products|loops"
 
 The other checkout runs its own cases; those that both have are compared. With many processors,
-several pairs of workers measure at a time (``--shards``), each on processors of its own.
+several pairs of workers measure at a time (``--shards``), each on its own processors.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.processors import divided
 __all__ = ["main", "measure"]
 
 MORE = 4
-"""Further rounds of a case that seems slower: most are not."""
+"""More rounds for a case that seems slower: most are not."""
 
 
 def measure(before: Path, cases: Sequence[str], rounds: int, seconds: float, slower: float,
@@ -62,7 +62,7 @@ def measure(before: Path, cases: Sequence[str], rounds: int, seconds: float, slo
 
 
 def _times(pair: Sequence[Contestant], case: str, rounds: int, seconds: float) -> list[float]:
-    """The best time of each in so many rounds."""
+    """The minimum time of each system in some rounds."""
     best = [math.inf] * len(pair)
     for _ in range(rounds):
         for n, worker in enumerate(pair):
@@ -71,7 +71,7 @@ def _times(pair: Sequence[Contestant], case: str, rounds: int, seconds: float) -
 
 
 def main() -> None:
-    """Measure, and show what changed."""
+    """Measure, and show the changes."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.beside", description=__doc__)
     parser.add_argument("before", type=Path, help="the other checkout")
     parser.add_argument("--only", metavar="REGEX", default="",
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="turns of each case (3)")
     parser.add_argument("--seconds", type=float, default=0.05, help="of a case in a round (0.05)")
     parser.add_argument("--shards", type=int, default=1, help="pairs of workers at a time (1)")
-    parser.add_argument("--slower", type=float, default=1.05, help="what is told (1.05)")
+    parser.add_argument("--slower", type=float, default=1.05, help="factor to report (1.05)")
     parser.add_argument("--json", type=Path, help="keep the seconds of all cases")
     options = parser.parse_args()
     cases = [name for name, case in CASES.items()

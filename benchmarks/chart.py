@@ -10,7 +10,7 @@ from benchmarks.report import families, geometric_mean, ratio
 __all__ = ["bars", "svg"]
 
 LEFT, WIDTH, ROW, TOP = 210, 620, 26, 56
-"""Of the picture: the column of names, the field of dots, the height of a row and of the title."""
+"""Sizes: the column of names, the field of dots, the height of a row and of the title."""
 
 SLOWER, FASTER, MEAN = "#c62828", "#1565c0", "#0b2545"
 
@@ -53,7 +53,7 @@ def bars(result: dict, width: int = 50) -> str:
 
 
 def svg(result: dict) -> str:
-    """The picture; pointing at a dot shows its case."""
+    """The picture; hovering over a dot shows its case."""
     rows = _rows(result)
     values = [value for cases in rows.values() for value in cases.values()] or [1.0]
     low = min(-1, math.floor(math.log2(min(values))))

@@ -1,4 +1,4 @@
-"""A process that measures with one system, seen from the outside."""
+"""The client of a process that measures one system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ROOT", "Contestant", "Failure", "environment"]
 ROOT = Path(__file__).parents[1]
 
 PATIENCE = 300
-"""Seconds after which an answer is no longer waited for."""
+"""Seconds to wait for an answer."""
 
 
 class Failure(Exception):
@@ -31,7 +31,7 @@ def environment(root: Path = ROOT, **more: str) -> dict[str, str]:
 
 
 class Contestant:
-    """A worker, started when it is first needed and again when it has died."""
+    """A worker, started when it is first needed, and again after a crash."""
 
     def __init__(self, system: str, python: str, variables: Mapping[str, str] | None = None,
                  root: Path = ROOT):
@@ -40,7 +40,7 @@ class Contestant:
         self._process: subprocess.Popen | None = None
 
     def ask(self, do: str, **request) -> dict[str, Any]:
-        """The answer to a request; ``Failure`` where the worker reports an error, or dies."""
+        """The answer to a request; raises ``Failure`` if the worker reports an error or crashes."""
         if self._process is None:
             self._process = subprocess.Popen(
                 [self.python, "-m", "benchmarks.worker", self.system], stdin=subprocess.PIPE,

@@ -1,7 +1,7 @@
-"""The duel: every case on every system, in turns, several rounds; the best time of each counts.
+"""The duel: every case on every system, alternating, in several rounds; the minimum time counts.
 
-Each system runs in a process of its own with its own interpreter, kept alive for the whole duel.
-They take turns case by case, so that a machine that is busy or slow for a while is so for all.
+Each system runs in a separate process with its own interpreter, which lasts for the whole duel.
+They alternate case by case, so that a machine that is busy for a while is busy for all of them.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ CACHES = {
                            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
                            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"},
 }
-"""How the systems that keep compiled code on disk are told where."""
+"""The variables that set the folders for compiled code on disk."""
 
 
 NEAR = 0.9
-"""How many times as long as JAX a case takes from which it is looked at more closely."""
+"""The ratio to JAX's time above which a case is measured again."""
 
 
 class Progress:
-    """One line on a terminal that says how far we are; elsewhere a line now and then."""
+    """Shows progress: one line on a terminal, which changes; elsewhere a line now and then."""
 
     def __init__(self, title: str, total: int):
         self.title, self.total, self.done, self.said = title, total, 0, 0
         self.start = time.monotonic()
 
     def step(self, what: str) -> None:
-        """Another piece of the work begins."""
+        """Begin the next part of the work."""
         percent = 100 * self.done // self.total
         spent = time.monotonic() - self.start
         left = f"{spent / self.done * (self.total - self.done):.0f} s left" if self.done else ""
@@ -62,14 +62,14 @@ class Progress:
         self.done += 1
 
     def end(self) -> None:
-        """Leave the line empty."""
+        """Clear the line."""
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def run(pythons: dict[str, str], names: Sequence[str], rounds: int, seconds: float,
         shards: int = 1) -> dict:
-    """Measure the cases; gives what the report and the chart are made of, ready for JSON.
+    """Measure the cases; returns the data of the report and the chart, in a form for JSON.
 
     Processors are divided among ``shards``, which measure some of the cases each. They share
     caches and memory, so that a case that seems slower than JAX is measured once more, alone.
@@ -127,7 +127,7 @@ def _measure(one: Contestant, name: str, record: dict, seconds: float) -> None:
 
 
 def _compare(contestants: Iterable[Contestant], name: str, record: dict) -> None:
-    """Compare results with those of the first system: a fast wrong answer is no answer."""
+    """Compare results with those of the first system: the time of a wrong result does not count."""
     first, *others = [one for one in contestants if one.system in record["seconds"]] or [None]
     if first is None:
         return
@@ -135,7 +135,7 @@ def _compare(contestants: Iterable[Contestant], name: str, record: dict) -> None
         mine, types = _results(first, name, folder, record)
         for other in others:
             theirs, their_types = _results(other, name, folder, record)
-            # The others have types of their own, as NumPy's int64.
+            # The other systems have other types, such as NumPy's int64.
             if other.system == "jax" and types != their_types:
                 problem = f"{types[:3]} against {their_types[:3]}"
             else:
@@ -171,7 +171,7 @@ def first_calls(pythons: dict[str, str], names: Sequence[str], rounds: int) -> d
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             folders = {system: CACHES[system](str(Path(folder, system))) for system in systems}
-            # JAX keeps nothing on disk unless it is told to; a cold call is one without that.
+            # JAX stores nothing on disk by default; a cold call is one without the option.
             cold = {system: folders[system] if system == "tanx" else {} for system in systems}
             for kind, variables in (("cold", cold), ("filled", folders), ("warm", folders)):
                 with ExitStack() as stack:
@@ -200,7 +200,7 @@ STARTS = {
 
 
 def imports(pythons: dict[str, str], rounds: int) -> dict[str, dict[str, float]]:
-    """Best seconds from starting Python to the system at work, less those of Python alone."""
+    """Minimum seconds from the start of Python to the first call, minus those of Python alone."""
     def seconds(python: str, code: str) -> float:
         start = time.perf_counter()
         subprocess.run([python, "-c", code], check=True, env=environment())

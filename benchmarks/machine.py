@@ -1,4 +1,4 @@
-"""What this machine can do at best, on all cores: plain loops that copy, read, write, and multiply.
+"""The limits of this machine, on all cores: plain loops that copy, read, write, and multiply.
 
 A case that is bound by memory or by arithmetic is shown as a share of these.
 """
@@ -48,7 +48,7 @@ def limits() -> dict[str, float]:
 
 
 def best_seconds(machine: dict[str, float], read: int, written: int) -> float:
-    """The time of plain loops that read and write so many bytes: as much as possible is copied.
+    """The time of plain loops that read and write these bytes: as much as possible is copied.
 
     >>> best_seconds({"copy": 10.0, "read": 6.0, "write": 8.0}, read=11, written=5)
     2.0
@@ -64,7 +64,7 @@ def _cores() -> int:
 
 
 def _best(work: Callable, pieces: Sequence[tuple], threads: int, repeats: int = 5) -> float:
-    """Seconds for all pieces, spread over threads."""
+    """Seconds for all pieces, divided over threads."""
     if threads == 1:
         return min(_timed(lambda: [work(*piece) for piece in pieces]) for _ in range(repeats))
     with ThreadPoolExecutor(threads) as pool:

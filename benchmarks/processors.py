@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 def divided(items: Sequence[T], shards: int, work: Callable[[Sequence[T], Event], None],
             at_a_time: int | None = None) -> None:
-    """Run ``work(some items, stop)`` in threads; each, and what it starts, has its own processors.
+    """Run ``work(some items, stop)`` in threads; each thread and its children have own processors.
 
     Processors are divided among ``shards``; ``at_a_time`` of these run, all by default. Ctrl-C sets
-    ``stop``, so that what has been measured is shown.
+    ``stop``, so that the results so far are shown.
     """
     processors, stop = sorted(os.sched_getaffinity(0)), Event()
     each, threads = len(processors) // shards, at_a_time or shards

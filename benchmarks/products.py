@@ -1,10 +1,10 @@
-"""Matrix products of many shapes in GFLOP/s, tanx beside its rivals, at given numbers of cores.
+"""Matrix products of many shapes in GFLOP/s, on tanx and its rivals, with given numbers of cores.
 
     python -m benchmarks.products --rival PYTHON_WITH_JAX [--torch PYTHON] [--cores 1 2]
 
 The duel has few products; this shows where blocking and packing lose: sizes, tall and flat shapes,
-long sums, batches, transposed operands, dtypes, and what is fused behind a product. Systems run in
-processes of their own on the cores given, take turns, and the best time of all rounds counts.
+long sums, batches, transposed operands, dtypes, and operations fused with a product. Systems run in
+separate processes on the given cores, alternate, and the minimum time of all rounds counts.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def work(system: str) -> None:
 
 
 def _runner(system: str, case: Case) -> Callable[[], Any]:
-    """One call, its result awaited; it has been called four times."""
+    """A function that makes one call and waits for its result; four calls were made before."""
     form, *shapes, dtype = case
     arrays = [noise(*shape, dtype=dtype, seed=n) for n, shape in enumerate(shapes)]
     if system == "torch":
@@ -112,7 +112,7 @@ class Worker:
             env=environment(OMP_NUM_THREADS=str(cores)))
 
     def seconds(self, name: str, budget: float) -> float:
-        """The time of a case; none if the system cannot run it."""
+        """The time of a case; None if the system cannot run it."""
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(json.dumps([name, budget]) + "\n")
         self.process.stdin.flush()

@@ -1,4 +1,4 @@
-"""What the duel found, as tables: for a terminal, and as Markdown."""
+"""The results of the duel as tables: for a terminal, and as Markdown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["LARGE", "families", "geometric_mean", "markdown", "ratio", "share", 
 NAMES = {"jax": "JAX", "numpy": "NumPy", "torch": "torch", "numba": "Numba", "tanx": "tanx"}
 
 LARGE = 1 << 25
-"""Bytes from which on a case is bound by memory rather than by a cache."""
+"""Bytes above which a case is bound by memory rather than by a cache."""
 
 
 def geometric_mean(values: Iterable[float]) -> float:
@@ -26,13 +26,13 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 
 def ratio(record: dict, rival: str = "jax") -> float | None:
-    """How many times as long the rival takes; None where one of the two has no time."""
+    """The rival's time over tanx's; None if one of the two has no time."""
     seconds = record["seconds"]
     return seconds[rival] / seconds["tanx"] if {rival, "tanx"} <= set(seconds) else None
 
 
 def share(result: dict, record: dict) -> str:
-    """How much of what plain loops reach tanx does: ``83 % mem`` or ``90 % fma``."""
+    """The speed of tanx relative to plain loops: ``83 % mem`` or ``90 % fma``."""
     seconds, machine = record["seconds"].get("tanx"), result["machine"]
     if seconds and record["memory"] and record.get("read", 0) + record.get("written", 0) >= LARGE:
         best = best_seconds(machine, record["read"], record["written"])
@@ -64,7 +64,7 @@ def families(result: dict) -> dict[str, dict[str, dict]]:
 
 
 def problems(result: dict) -> list[str]:
-    """Cases that fail on tanx or whose results are not those of another system."""
+    """Cases that fail on tanx, or whose results differ from those of another system."""
     found = []
     for name, record in result["cases"].items():
         found += [f"{name}: {NAMES[system]} fails: {message}"
@@ -97,7 +97,7 @@ def _titles(result: dict) -> list[str]:
 
 
 def summary(result: dict) -> list[str]:
-    """The figures that matter most, a line each."""
+    """The most important figures, one per line."""
     machine = result["machine"]
     lines = [f"machine: {machine['processor']}, {machine['cores']} cores"]
     if "peak" in machine:
@@ -121,7 +121,7 @@ def summary(result: dict) -> list[str]:
 
 
 def first_ratios(result: dict, mine: str, theirs: str) -> list[float]:
-    """How many times as long as tanx JAX takes for the first call of each case."""
+    """JAX's time over tanx's for the first call of each case."""
     return [times[f"jax {theirs}"] / times[f"tanx {mine}"]
             for times in (record.get("first", {}) for record in result["cases"].values())
             if {f"jax {theirs}", f"tanx {mine}"} <= set(times)]

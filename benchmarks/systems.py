@@ -1,6 +1,6 @@
-"""The systems that are measured, each behind the same few methods.
+"""The systems that are measured, with a common interface.
 
-A worker imports one of them and no other: they want different interpreters.
+A worker imports only one of them: they need different interpreters.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["SYSTEMS", "System", "leaves"]
 
 
 def leaves(tree: Any) -> Iterator[Any]:
-    """What stands in tuples, lists and dicts, in one order for all systems."""
+    """The leaves of tuples, lists and dicts, in the same order for all systems."""
     if isinstance(tree, dict):
         tree = [tree[key] for key in sorted(tree)]
     if isinstance(tree, list | tuple):
@@ -29,7 +29,7 @@ def leaves(tree: Any) -> Iterator[Any]:
 
 
 def _map(change: Callable, tree: Any) -> Any:
-    """The same nesting with its NumPy arrays changed; other leaves stay as they are."""
+    """The same nesting with ``change`` applied to its NumPy arrays."""
     if isinstance(tree, dict):
         return {key: _map(change, part) for key, part in tree.items()}
     if isinstance(tree, list | tuple):
@@ -38,7 +38,7 @@ def _map(change: Callable, tree: Any) -> Any:
 
 
 class System:
-    """NumPy, and what the others have in common with it."""
+    """NumPy; the base class of the other systems."""
 
     def __init__(self, name: str):
         self.name = name
@@ -50,7 +50,7 @@ class System:
         return function, _map(self.place, arguments)
 
     def modules(self) -> tuple:
-        """What the setup of a case takes."""
+        """The arguments of the setup of a case."""
         return (self.module,)
 
     def place(self, array: np.ndarray) -> Any:
@@ -58,15 +58,15 @@ class System:
         return array
 
     def compile(self, case: Case, function: Callable) -> Callable:
-        """The function as it is to be timed."""
+        """The function to measure."""
         return function
 
     def context(self, case: Case) -> AbstractContextManager:
-        """What has to surround every call of a case."""
+        """The context of every call of a case."""
         return nullcontext()
 
     def runner(self, function: Callable, arguments: tuple) -> Callable[[], Any]:
-        """One call of a compiled function, all of its results awaited; has been called once."""
+        """A function that calls a compiled one and waits for its results; it was called once."""
         function(*arguments)
         return lambda: function(*arguments)
 
@@ -74,7 +74,7 @@ class System:
         return np.asarray(array)
 
     def forget(self) -> None:
-        """Drop whatever has been compiled."""
+        """Drop all compiled code."""
 
 
 class Jax(System):

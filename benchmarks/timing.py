@@ -1,4 +1,4 @@
-"""How long a call takes: the best mean of a few calls, among as many as fit in the time given."""
+"""The time of a call: the minimum mean of a few calls, among as many as fit in the given time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["time_of_call"]
 
 
 def time_of_call(run: Callable[[], object], budget: float) -> tuple[float, float]:
-    """Seconds, and seconds of processor time over all threads: the best mean of a batch of calls.
+    """Seconds, and seconds of processor time over all threads: the minimum mean of a batch.
 
-    The minimum is what the code costs on a busy machine. A batch takes about a tenth of the budget,
-    so that the clock itself does not count; what takes longer than the whole of it is called once.
+    The minimum is the cost of the code on a busy machine. A batch takes about a tenth of the
+    budget, so that the clock itself does not count; a call longer than the budget runs once.
     The caller has called it before: nothing is new.
     """
     start = perf_counter()

@@ -1,4 +1,4 @@
-"""One side of the duel: a process that measures with one system what it is told to.
+"""One side of the duel: a process that measures one system on request.
 
     python -m benchmarks.worker SYSTEM
 
@@ -40,7 +40,7 @@ class Worker:
     def first(self, case: str) -> dict[str, Any]:
         """The time of the first call of a case: tracing, compiling and running.
 
-        What a system does only once in a process has been done by another call before.
+        Work that a system does only once per process was done by another call before.
         """
         if not self.started:
             self.started = True
@@ -57,7 +57,7 @@ class Worker:
             return {"seconds": perf_counter() - start}
 
     def results(self, case: str, file: str) -> dict[str, Any]:
-        """Write a sample of the results to a file; tell the bytes of arguments and of results."""
+        """Write a sample of the results to a file; return the bytes of arguments and of results."""
         chosen = CASES[case]
         with self.system.context(chosen):
             function, arguments = self._prepare(case)
@@ -68,12 +68,12 @@ class Worker:
                 "written": sum(array.nbytes for array in arrays)}
 
     def machine(self) -> dict[str, Any]:
-        """What the processor and its memory can do at best."""
+        """The limits of the processor and its memory."""
         from benchmarks.machine import limits
         return limits()
 
     def _prepare(self, case: str) -> tuple[Callable, tuple]:
-        """The compiled function, and arguments that were made anew: they are large."""
+        """The compiled function, and new arguments, which are too large to keep."""
         function, arguments = self.system.setup(CASES[case])
         if case not in self.compiled:
             self.compiled[case] = self.system.compile(CASES[case], function)
@@ -82,7 +82,7 @@ class Worker:
 
 def main() -> None:
     """Answer until the input ends."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # whatever a system prints is not an answer
+    answers, sys.stdout = sys.stdout, sys.stderr  # a system's output is not an answer
     worker = Worker(SYSTEMS[sys.argv[1]](sys.argv[1]))
     for line in sys.stdin:
         request = json.loads(line)
@@ -96,9 +96,9 @@ def main() -> None:
 
 
 def rest(patience: float = 2.0) -> None:
-    """Wait until no thread of this process is at work, so that the next turn is the other's alone.
+    """Wait until no thread of this process runs, so that the other system can use all cores.
 
-    The threads of OpenBLAS look for work for half a second before they sleep.
+    The threads of OpenBLAS spin for half a second before they sleep.
     """
     end = perf_counter() + patience
     before = process_time()

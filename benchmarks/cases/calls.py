@@ -1,4 +1,4 @@
-"""What a call of a compiled function costs when there is next to nothing to compute."""
+"""The cost of calling a compiled function that computes almost nothing."""
 
 import ctypes
 import os
@@ -92,7 +92,7 @@ TANX_FFI_HANDLER(add_one) {
 
 @cache
 def _add_one():
-    """A foreign function, compiled with tanx's header, which serves JAX as well."""
+    """A foreign function, compiled with tanx's header, which JAX can call as well."""
     header = Path(__file__).parents[2] / "tanx" / "include"
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder, "add.so")
@@ -104,6 +104,6 @@ def _add_one():
 @case("jit: a foreign function, {n} floats", n=100, numpy=False)
 def foreign(jax, jnp, n):
     ffi = import_module(f"{jax.__name__}.ffi")
-    jnp.ones(1)  # JAX takes functions when its devices are there
+    jnp.ones(1)  # JAX can register functions only after its devices exist
     ffi.register_ffi_target("benchmarks.add_one", ffi.pycapsule(_add_one()))
     return ffi.ffi_call("benchmarks.add_one", jax.ShapeDtypeStruct((n,), np.float32)), (noise(n),)

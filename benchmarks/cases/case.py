@@ -1,8 +1,8 @@
-"""What a case is: one function and its arguments, written once for every system.
+"""A case: one function and its arguments, written once for every system.
 
-A file of this package holds a family of cases. A case is made by a *setup*, which takes the system
+A file of this package has a family of cases. A case is made by a *setup*, which takes the system
 twice, as ``jax`` and as ``jnp`` (only the import differs between tanx and JAX; NumPy is a ``jnp``
-too), and its sizes, and gives a function and its arguments, NumPy arrays in any nesting::
+too), and its sizes, and returns a function and its arguments, NumPy arrays in any nesting::
 
     case = family("softmax and norms", memory=True)
 
@@ -29,7 +29,7 @@ import numpy as np
 __all__ = ["CASES", "Case", "family", "form", "integers", "noise", "uniform"]
 
 TINY = 8
-"""No size of a case is larger than this where cases are only tried out."""
+"""The largest size when cases are only tested."""
 
 
 @dataclass(frozen=True)
@@ -41,21 +41,21 @@ class Case:
     setup: Callable
     sizes: Mapping[str, Any] = field(default_factory=dict)
     jit: Mapping[str, Any] | None = field(default_factory=dict)
-    """Options for ``jit``; None leaves the function as it is, one operation after another."""
+    """Options for ``jit``; None runs the function eagerly."""
     numpy: bool = True
     """Whether NumPy can run the same code."""
     x64: bool = False
     memory: bool = False
-    """Whether memory traffic, of arguments and results once each, is what bounds it."""
+    """Whether it is bound by memory traffic: arguments and results, once each."""
     chaotic: float = 0.0
     """The share of elements that rounding decides, as when something is counted until it is large.
     They may differ between systems that are both right."""
     flops: Callable[..., float] | None = None
-    """Arithmetic operations, by the sizes, where it is arithmetic that bounds the case."""
+    """The number of arithmetic operations, by the sizes, if the case is bound by arithmetic."""
 
     @property
     def name(self) -> str:
-        """What the case is called, without its family; unique."""
+        """The unique name of the case, without its family."""
         return self.title.format(**{key: _short(size) for key, size in self.sizes.items()})
 
     def tiny(self) -> Case:
@@ -63,16 +63,16 @@ class Case:
         return replace(self, sizes={key: _least(size) for key, size in self.sizes.items()})
 
     def form(self, system: str) -> Callable | None:
-        """The setup for a system; None where the case cannot be put in its terms."""
+        """The setup for a system; None if the system cannot express the case."""
         if system in ("tanx", "jax"):
             return self.setup
-        if system == "numpy":  # which has no bfloat16
+        if system == "numpy":  # NumPy has no bfloat16
             fits = self.numpy and self.sizes.get("dtype") != "bfloat16"
             return (lambda numpy, **sizes: self.setup(None, numpy, **sizes)) if fits else None
         return _forms.get((system, self.setup))
 
     def operations(self) -> float | None:
-        """The arithmetic operations of one call, where the case counts them."""
+        """The number of arithmetic operations of one call, or None."""
         return None if self.flops is None else self.flops(**self.sizes)
 
 
@@ -87,7 +87,7 @@ _forms: dict[tuple[str, Callable], Callable] = {}
 def family(name: str, **common) -> Callable:
     """A decorator for the setups of a family: ``case(title, size=…, …)``.
 
-    ``common`` holds fields that all its cases share; a case may say otherwise.
+    ``common`` has the default fields of its cases.
     """
     fields = {key for key in Case.__dataclass_fields__ if key != "sizes"}
 
@@ -109,7 +109,7 @@ def family(name: str, **common) -> Callable:
 
 
 def form(system: str, setup: Callable) -> Callable:
-    """A decorator for the same thing in terms of torch or Numba: takes its module and the sizes."""
+    """A decorator for the same case in torch or Numba: the setup takes the module and the sizes."""
     def register(other: Callable) -> Callable:
         _forms[system, setup] = other
         return other
@@ -117,7 +117,7 @@ def form(system: str, setup: Callable) -> Callable:
 
 
 def _short(size: Any) -> str:
-    """A size as titles show it: 256 x 256, 16M, f32."""
+    """A size in the form of titles: 256 x 256, 16M, f32."""
     if isinstance(size, tuple):
         return " x ".join(map(_short, size))
     if isinstance(size, int) and size >= 10_000:
@@ -140,13 +140,13 @@ def _least(size: Any) -> Any:
 def _pool() -> np.ndarray:
     """Random numbers, drawn once: large arrays repeat them, for drawing takes longer than timing.
 
-    Their number is prime, so that no row of a matrix is like another.
+    Their number is prime, so that no two rows of a matrix are equal.
     """
     return np.random.default_rng(0).standard_normal(1_000_003, np.float32)
 
 
 def noise(*shape: int, dtype: str = "float32", seed: int = 0) -> np.ndarray:
-    """Normally distributed numbers; integers are between -400 and 400 or so."""
+    """Normally distributed numbers; integers are between about -400 and 400."""
     values = np.resize(np.roll(_pool(), 7919 * seed), shape)
     if dtype.startswith("int"):
         return (values * (10 if dtype == "int8" else 100)).astype(dtype)
@@ -157,11 +157,11 @@ def noise(*shape: int, dtype: str = "float32", seed: int = 0) -> np.ndarray:
 
 
 def uniform(*shape: int, dtype: str = "float32", seed: int = 0) -> np.ndarray:
-    """Numbers between 0.1 and 2 or so: where a logarithm or a power is taken."""
+    """Numbers between about 0.1 and 2, for logarithms and powers."""
     return (0.1 + np.abs(np.tanh(noise(*shape, seed=seed).astype(np.float32))) * 2).astype(dtype)
 
 
 def integers(limit: int, *shape: int, seed: int = 0) -> np.ndarray:
-    """Indices below a limit, each as likely as any other."""
+    """Uniformly distributed indices below a limit."""
     generator = np.random.default_rng(seed)
     return generator.integers(0, limit, shape, np.int32)

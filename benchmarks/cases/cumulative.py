@@ -1,4 +1,4 @@
-"""Running sums, products and maxima, along each axis."""
+"""Cumulative sums, products and maxima, along each axis."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ case = family("cumulative", memory=True)
 @case("cumsum, {n} {dtype}", n=[1000, 16_000_000], dtype="float32")
 @case("cumsum, {n} {dtype}", n=16_000_000, dtype="int32")
 def line(jax, jnp, n, dtype):
-    # f32 sums of noise would grow apart in the last digits; those of small numbers do not.
+    # f32 sums of noise would differ in the last digits; those of small numbers do not.
     scale = 1 if dtype == "int32" else np.float32(1e-3)
     return lambda x: jnp.cumsum(x * scale), (noise(n, dtype=dtype),)
 

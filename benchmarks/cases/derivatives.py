@@ -1,4 +1,4 @@
-"""Derivatives beyond a gradient: of each example by itself, of second order, whole Jacobians."""
+"""Derivatives beyond a gradient: per example, of second order, whole Jacobians."""
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def norms(jax, jnp, batch, n):
 
 @per_example("private training step, batch {batch}, width {n}", batch=64, n=256)
 def private(jax, jnp, batch, n):
-    """The gradients of examples, none of them large, and noise."""
+    """The sum of clipped per-example gradients and noise."""
     loss = _network(jnp)
 
     def step(layers, x, y, seed):
@@ -110,7 +110,7 @@ def third(jax, jnp, n):
 @second("gradient through {steps} steps of training, {tasks} tasks, width {n}", steps=5, tasks=8,
         n=40)
 def through_training(jax, jnp, steps, tasks, n):
-    """Where to start, so that a few steps for a task do well at it."""
+    """Meta-learning: initial parameters for which a few training steps suffice."""
     loss = _network(jnp)
 
     def after(layers, x, y):

@@ -1,4 +1,4 @@
-"""Operations outside of ``jit``: each runs by itself, at once."""
+"""Operations outside ``jit``: each runs immediately."""
 
 from .case import family, noise
 

@@ -1,4 +1,4 @@
-"""One element of the result from one element of each operand: what memory and vectors can give."""
+"""Elementwise functions: bound by memory or by vector arithmetic."""
 
 import numpy as np
 

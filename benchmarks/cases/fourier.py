@@ -1,4 +1,4 @@
-"""Fourier transforms: short and long lines, real numbers, columns, and what is made of them."""
+"""Fourier transforms: short and long lines, real numbers, columns, and functions that use them."""
 
 from .case import family, noise
 

@@ -1,4 +1,4 @@
-"""Gather and scatter: elements and rows at computed places."""
+"""Gather and scatter: elements and rows at computed indices."""
 
 from .case import family, integers, noise
 
@@ -60,7 +60,7 @@ def add_rows(jax, jnp, k, n, m):
 
 @update("at[i].set, {k} into {n}", k=100_000, n=1_000_000)
 def put(jax, jnp, k, n):
-    # Each place once: which of two values stays is not specified.
+    # Distinct indices, because it is not specified which of two values stays.
     places = integers(n, n).argsort()[:min(k, n)].astype("int32")
     return lambda x, i, v: x.at[i].set(v), (noise(n), places, noise(len(places), seed=1))
 

@@ -10,7 +10,7 @@ joins = family("concatenate and pad", memory=True)
 @transposes("transpose, {n} x {m} {dtype}", n=4096, m=4096, dtype=["bfloat16", "float64"])
 @transposes("transpose, {n} x {m} {dtype}", n=1_000_000, m=16, dtype="float32")
 def transpose(jax, jnp, n, m, dtype):
-    # NumPy would only make a view; a copy is what the others give.
+    # NumPy would only make a view; the other systems make a copy.
     return (lambda x: x.T) if jax else (lambda x: x.T.copy()), (noise(n, m, dtype=dtype),)
 
 

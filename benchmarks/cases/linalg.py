@@ -16,7 +16,7 @@ def positive(*shape, dtype="float32"):
 
 
 def apart(*shape, dtype="float32"):
-    """Positive definite matrices with eigenvalues 1, 2, 3, …: vectors of close ones are open."""
+    """Positive definite matrices with eigenvalues 1, 2, 3, …, so that eigenvectors are unique."""
     q = np.linalg.qr(noise(*shape, dtype="float64"))[0]
     return (q * np.arange(1, shape[-1] + 1) @ q.swapaxes(-1, -2)).astype(dtype)
 
@@ -24,13 +24,13 @@ def apart(*shape, dtype="float32"):
 def function(jax, jnp, name):
     """A function of one matrix, or of a batch.
 
-    Of vectors, whose signs are open and which are ill-conditioned, only the lengths are compared.
+    Vectors have arbitrary signs and are ill-conditioned, so only their lengths are compared.
     """
     if name == "lu":
         return jax.lax.linalg.lu
     if name in ("eigh", "svd"):
         return lambda x: lengths(jnp, getattr(jnp.linalg, name)(x))
-    if name == "eig":  # their order is open, too
+    if name == "eig":  # their order is arbitrary, too
         def run(x):
             values, vectors = jnp.linalg.eig(x)
             return jnp.sort(jnp.abs(values)), (jnp.abs(vectors) ** 2).sum(-2)
@@ -43,7 +43,7 @@ def function(jax, jnp, name):
 
 
 def lengths(jnp, parts):
-    """Values as they are, and the squares of the rows of vectors."""
+    """Values unchanged, and the squared norms of the rows of vectors."""
     rank = min(part.ndim for part in parts)
     return [part if part.ndim == rank else (part ** 2).sum(-1) for part in parts]
 

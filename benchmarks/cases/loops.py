@@ -158,7 +158,7 @@ def pendulum(jax, jnp, n):
 @loops("Hamiltonian sampler, logistic regression of {rows} x {features}, {draws} draws",
        rows=1000, features=[20, 50], draws=20)
 def sampler(jax, jnp, rows, features, draws):
-    """Twenty leapfrog steps a draw; momenta come from outside, so that both walk the same way."""
+    """Twenty leapfrog steps per draw; momenta are arguments, so that systems take equal steps."""
     x, y = noise(rows, features), (_share(rows) < 0.5).astype(np.float32)
     momenta, chances = noise(draws, features), _share(draws, seed=1)
 

@@ -1,4 +1,4 @@
-"""Softmax and normalisations: a reduction whose result every element needs."""
+"""Softmax and normalisations: every element depends on a reduction."""
 
 from .case import family, form, noise
 

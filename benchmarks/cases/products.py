@@ -1,4 +1,4 @@
-"""Products of matrices: square ones, batches, tiny ones, vectors, and what is fused around them."""
+"""Products of matrices: square, batches, tiny ones, vectors, and operations fused with them."""
 
 from .case import family, form, integers, noise
 

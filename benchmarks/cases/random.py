@@ -1,4 +1,4 @@
-"""Random numbers: generation in registers, distributions, rejection, orders."""
+"""Random numbers: generation in registers, distributions, rejection, permutations."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Many elements into one, along each axis."""
+"""Reductions along each axis."""
 
 import numpy as np
 

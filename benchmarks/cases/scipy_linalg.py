@@ -17,7 +17,7 @@ def room(jax, name):
 
 
 def stable(*shape, dtype="float32"):
-    """Matrices of norm 1 or so."""
+    """Matrices with a norm of about 1."""
     return noise(*shape, dtype=dtype) / shape[-1] ** 0.5
 
 
@@ -26,7 +26,7 @@ def stable(*shape, dtype="float32"):
 def function_of_matrix(jax, jnp, n, dtype, name="expm"):
     make = positive if name == "sqrtm" else stable
     run = getattr(room(jax, "linalg"), name)
-    # Of a positive matrix the root is real, up to rounding.
+    # The root of a positive matrix is real, up to rounding.
     return (lambda a: run(a).real) if name == "sqrtm" else run, (make(n, n, dtype=dtype),)
 
 
@@ -90,11 +90,11 @@ def toeplitz(jax, jnp, n):
     return room(jax, "linalg").toeplitz, (noise(n), noise(n, seed=1))
 
 
-# -- loops that stop by themselves -----------------------------------------------------------------
+# -- iterations ------------------------------------------------------------------------------------
 
 
 def laplacian(jnp, x):
-    """The product with a matrix that couples neighbours on a grid, slightly turned."""
+    """The product with a positive definite matrix that couples neighbours on a grid."""
     padded = jnp.pad(x, 1)
     around = padded[2:, 1:-1] + padded[:-2, 1:-1] + padded[1:-1, 2:] + padded[1:-1, :-2]
     return 4.5 * x - around
@@ -137,5 +137,5 @@ def minima(jax, jnp, n, dtype, b=None):
         return minimize(lambda x: quartic(jnp, x), x0, method="BFGS").x.round(4)
     if b is None:
         return run, (noise(n, dtype=dtype),)
-    # On some of many, the line search of JAX gives up.
+    # For some of the starting points, JAX's line search fails.
     return lambda x0: jnp.median(jax.vmap(run)(x0), axis=0), (noise(b, n, dtype=dtype) / 4,)

@@ -1,4 +1,4 @@
-"""Spectra, convolutions and cosine transforms of signals, and the nearest of some codes."""
+"""Spectra, convolutions and cosine transforms of signals, and vector quantization."""
 
 from .case import family, noise
 from .fourier import waves

@@ -1,6 +1,6 @@
-"""Sparse products: matrices by entries and by rows, times vectors and matrices.
+"""Sparse products: matrices in the formats COO and CSR, times vectors and matrices.
 
-NumPy stands for SciPy here, whose matrices are made before the time is taken.
+NumPy means SciPy here; its matrices are made before the measurement.
 """
 
 from importlib import import_module
@@ -13,7 +13,7 @@ sparse = family("sparse products")
 
 
 def _entries(rows: int, each: int):
-    """Random entries in order, ``each`` of them a row on average."""
+    """Random sorted entries, on average ``each`` per row."""
     rng = np.random.default_rng(0)
     flat = np.unique(rng.integers(0, rows * rows, rows * each, dtype=np.int64))
     places = np.stack(np.divmod(flat, rows), -1).astype(np.int32)
@@ -21,7 +21,7 @@ def _entries(rows: int, each: int):
 
 
 def _scipy(form: str, rows: int, each: int):
-    """The same matrix in SciPy's format of entries or of rows."""
+    """The same matrix in SciPy's format COO or CSR."""
     module = import_module("scipy.sparse")
     data, places = _entries(rows, each)
     kind = module.coo_array if form == "BCOO" else module.csr_array
@@ -43,7 +43,7 @@ def _product(jax, form: str, rows: int, each: int, other, turned: bool = False):
 
 
 def _stored(jax, form: str, rows: int, each: int):
-    """The matrix as arrays, and the function that makes it of them."""
+    """The arrays of the matrix, and the function that makes the matrix from them."""
     module = import_module(f"{jax.__name__}.experimental.sparse")
     data, places = _entries(rows, each)
     shape = (rows, rows)

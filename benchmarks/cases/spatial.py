@@ -14,7 +14,7 @@ recurrent = family("recurrent networks", numpy=False)
 
 
 def _module(jax, name):
-    """A module of tanx or JAX, which load these late."""
+    """A module of tanx or JAX, which load such modules late."""
     return import_module(f"{jax.__name__}.{name}")
 
 
@@ -22,7 +22,7 @@ def _module(jax, name):
 
 
 def _all_pairs(jax, jnp, finish):
-    """What ``finish`` makes of the squares of all distances to a place, in blocks of places."""
+    """Apply ``finish`` to the squared distances from points to all others, in blocks of points."""
     def run(points):
         def one(x):
             return finish(((points - x) ** 2).sum(-1))

@@ -1,4 +1,4 @@
-"""Training loops that keep their state in references, beside the same loops on values.
+"""Training loops that keep their state in references, and the same loops on values.
 
 Each pair computes the same: Adam on a small network, its parameters, moments and a counter either
 carried by ``scan`` or written to references inside of it.

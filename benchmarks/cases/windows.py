@@ -10,7 +10,7 @@ LAYOUTS = ["NHWC", "NCHW"]
 
 
 def spread(layout, size, around=1):
-    """What belongs to height and width in a layout, with something else at the other places."""
+    """Values for the height and width of a layout, and another value for its other dimensions."""
     return tuple(size if letter in "HW" else around for letter in layout)
 
 
@@ -19,7 +19,7 @@ def images(layout, n, size, channels):
 
 
 def pooling(jax, layout, kind, window, stride, padding):
-    """The greatest elements of windows, or their sums."""
+    """The maxima of windows, or their sums."""
     combine, start = {"max": (jax.lax.max, -np.inf), "sum": (jax.lax.add, 0.0)}[kind]
     return lambda x: jax.lax.reduce_window(
         x, np.float32(start), combine, spread(layout, window), spread(layout, stride), padding)
