@@ -281,7 +281,7 @@ class TracerIntegerConversionError(_NeedsData, JAXTypeError):
     The mistake, and two ways out::
 
         table = [1.0, 2.0, 3.0]
-        tanx.jit(lambda i: table[i])(0)                          # a list wants a real int
+        tanx.jit(lambda i: table[i])(0)                          # a list needs an int
 
         tanx.jit(lambda i: tanx.numpy.array(table)[i])(0)        # arrays take traced indices
         tanx.jit(lambda i: table[i], static_argnums=0)(0)        # i is an ordinary int
@@ -400,7 +400,7 @@ class UnexpectedDimVar(Exception):
     The mistake, and the way out::
 
         k, = tanx.export.symbolic_shape("k")
-        export(tanx.jit(lambda: jnp.zeros(k)))()                      # nothing tells k
+        export(tanx.jit(lambda: jnp.zeros(k)))()                      # k is not known
 
         sized = tanx.ShapeDtypeStruct((0, k), np.int32)               # no elements, no cost
         export(tanx.jit(lambda sized: jnp.zeros(sized.shape[1])))(sized)

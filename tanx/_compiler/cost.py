@@ -57,7 +57,7 @@ class Cost:
 
     @property
     def analysis(self) -> dict[str, float]:
-        """The figures by the names that users know."""
+        """The figures by their public names."""
         return {"flops": float(self.flops), "transcendentals": float(self.transcendentals),
                 "bytes accessed": float(self.bytes_read + self.bytes_written)}
 
@@ -172,7 +172,7 @@ def occurrences(roots: Iterable[Node]) -> list[tuple[Node, int]]:
             seen.add(node)
             found.append((node, 1))
             if isinstance(node, Fold):
-                # Bodies wait, for what stands outside as well is computed there, and less often.
+                # Bodies come last: a node that is also outside is computed there, less often.
                 later += [(value, _Frame(1, node, node.bound, _OUTSIDE))
                           for value in node.parts[len(node.init):]]
                 stack += node.init

@@ -178,7 +178,7 @@ def _measure(stage: _Stage, tuning: FuseTuning) -> None:
 def _ways(fold: Fold, inner: tuple[Index, ...]) -> Iterator[str]:
     """Whether a fold runs along rows of memory, or across them while the inner loop runs along.
 
-    The first wants lanes in the fold, the second in the loop, so they belong in separate nests.
+    The first needs lanes in the fold, the second in the loop, so they belong in separate nests.
     """
     for load in loads(*fold.body):
         if inner and inner[0] in load.free and not load.free.isdisjoint(fold.indices):

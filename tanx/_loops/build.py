@@ -40,7 +40,7 @@ operand is stored or not (then it is inlined: that is fusion). A scalar ignores 
 
 - ``store(buffer, index, value, combine=None, guard=None)``; ``copy(buffer, x)`` stores all of x.
 - ``nest(extents, lambda k: [statements], sequential=False)``: loops; ``sequential`` may be a tuple
-  with a bool for each. Iterations of a parallel loop meet on an element only through ``combine``.
+  with a bool for each. Iterations of a parallel loop may store one element only by ``combine``.
 - ``temp(name, shape, dtype)``: memory for the rule's own use.
 - ``extern(name, outputs, inputs, **params)``: a library function on stored buffers; ``NotStored``
   is raised for an operand that is not stored.

@@ -64,7 +64,7 @@ class _Checker:
         names = Counter(b.name for b in every)
         for buffer in every:
             if names[buffer.name] > 1:
-                fail("buffers must have names of their own.", None, f"twice: {buffer!r}")
+                fail("buffers must have distinct names.", None, f"twice: {buffer!r}")
         for role in ("input", "output", "temp"):
             for buffer in getattr(self.whole, role + "s"):
                 if buffer.space != GLOBAL:
@@ -102,11 +102,11 @@ class _Checker:
         tests, constants, carries, read, filled = loop.parts
         body = loop.body.program
         if (loop.count is None) != (loop.condition is not None):
-            fail("a loop has a count or a condition.", loop)
+            fail("a loop must have either a count or a condition.", loop)
         if loop.tasks > 1 and (loop.carried or loop.count is None):
-            fail("a loop over tasks carries nothing and is counted.", loop)
+            fail("a loop over tasks must have a count and no carries.", loop)
         if carries != loop.outputs[:loop.carried]:
-            fail("what a loop carries is read and written.", loop)
+            fail("the carries of a loop must be its first outputs.", loop)
         fixed = len(constants) + len(carries)
         self.fits(loop, (*constants, *carries), body.inputs[:fixed])
         self.fits(loop, carries, body.outputs[:len(carries)])
@@ -116,7 +116,7 @@ class _Checker:
             needed, size = (loop.count or 0) * prod(row.shape), prod(array.shape)
             fits = size == needed if first is None else 0 <= first <= size - needed
             if not fits or array.dtype != row.dtype:
-                fail("an array that is read or filled by rows has one for each step.", loop,
+                fail("an array that is accessed by rows must have one row for each step.", loop,
                       f"array: {array!r}", f"row:   {row!r}")
         if loop.condition is not None:
             self.fits(loop, (*tests, *carries), loop.condition.program.inputs)
@@ -125,7 +125,8 @@ class _Checker:
              ) -> None:
         """Check that buffers have as many elements as a program needs, whatever the shape."""
         if [(prod(b.shape), b.dtype) for b in given] != [(prod(b.shape), b.dtype) for b in wanted]:
-            fail("a program inside of another takes what it is given.", statement,
+            fail("arguments of an inner program must have the sizes and dtypes of its inputs.",
+                  statement,
                   f"given:  {list(given)}", f"wanted: {list(wanted)}")
 
     def nest(self, nest: Nest, scope: frozenset, parallel: tuple) -> None:
@@ -214,7 +215,7 @@ class _Checker:
 
     def operation(self, node: Op, where: Store) -> None:
         if self.instruction(node.name, node.args, where, node.attrs) != node.dtype:
-            fail("an instruction has another dtype than its operands give.", where,
+            fail("an instruction must have the dtype that follows from its operands.", where,
                   f"instruction: {show_expr(node)} of {short_name(node.dtype)}")
 
     def instruction(self, name: str, args: tuple[Expr, ...], where: Store, attrs: tuple = ()):
@@ -232,7 +233,7 @@ class _Checker:
             fail("a fold binds indices and states.", where)
         if fold.reducer:
             if len(fold.states) != 1 or fold.states[0] in fold.body[0].free:
-                fail("a reduction has one state and does not look at it.", where)
+                fail("a reduction must have one state, which its body does not use.", where)
         elif fold.combine not in (None, "argmax", "argmin"):
             fail("there is no such reduction.", where, f"combine: {fold.combine}")
         if isinstance(fold, While) and fold.condition.dtype != BOOL:

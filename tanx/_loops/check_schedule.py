@@ -48,9 +48,9 @@ class _Rules:
     def check(self) -> None:
         nest = self.nest
         if nest.kinds[-1:] == (JOINED,):
-            fail("a joined loop has another one inside it.", nest)
+            fail("a joined loop must have another loop inside.", nest)
         if len(self.lanes) > 1:
-            fail("one loop of a nest runs in lanes.", nest)
+            fail("only one loop of a nest may run in lanes.", nest)
         self.registers()
         self.polls()
         self.prefetches()
@@ -61,7 +61,7 @@ class _Rules:
             elif isinstance(loop.kind, Crossing):
                 self.crossing(loop.kind)
             elif isinstance(loop.kind, Unrolled) and not self.is_repeatable():
-                fail("iterations are unrolled that read nothing they store.", nest)
+                fail("unrolled iterations must not read elements that they store.", nest)
         self.form()
 
     def stores(self) -> list[Store]:
@@ -89,20 +89,20 @@ class _Rules:
         if any(len(found) != 1 for found in used.values()) or any(
                 not access.free.isdisjoint(self.loops[-1].indices)
                 for found in used.values() for access in found):
-            fail("a loop keeps one element of a buffer in a register.", self.nest)
+            fail("a loop may keep only one element of a buffer in a register.", self.nest)
 
     def polls(self) -> None:
         """Only loops in order check between steps whether to stop."""
         if not set(self.nest.polled) <= {
                 loop.indices[-1] for loop in self.loops if in_order(loop.kind)}:
-            fail("only loops in order are polled.", self.nest)
+            fail("only sequential loops may be polled.", self.nest)
 
     def prefetches(self) -> None:
         """Prefetched elements are used, in a loop that has so many steps."""
         for store in [s for s in self.nest.body if isinstance(s, Store) and s.prefetched]:
             used = {Load(store.buffer, store.index), *loads(*expressions(store))}
             if any(p.access not in used or p.steps < 1 for p in store.prefetched):
-                fail("what is prefetched is used, some steps later.", store)
+                fail("a prefetched element must be used some steps later.", store)
 
     def joined(self, loop: LoopOf) -> None:
         """All accesses step through joined loops like through one."""
@@ -117,30 +117,30 @@ class _Rules:
         steps = all(terms.get(a, 0) == terms.get(b, 0) * b.extent for terms in places
                     for a, b in zip(indices, indices[1:]))
         if apart or not steps or not direct.isdisjoint(indices):
-            fail("joined loops go through memory as one loop does.", self.nest)
+            fail("joined loops must access memory like one loop.", self.nest)
 
     def vector(self, loop: LoopOf, kind: Vector) -> None:
         nest = self.nest
         if not all(isinstance(s, Store) for s in (*nest.body, *nest.rest)):
-            fail("only stores run in lanes.", nest)
+            fail("only stores may run in lanes.", nest)
         if not 2 <= kind.lanes <= loop.extent or kind.lanes & kind.lanes - 1:
-            fail("lanes are a power of two, and not more than iterations.", nest,
+            fail("the number of lanes must be a power of two, at most that of iterations.", nest,
                  f"lanes:      {kind.lanes}", f"iterations: {loop.extent}")
         left = loop.extent % kind.lanes
         for width in kind.rest:
             left %= width
         if kind.rest and left:
-            fail("what is left of a loop in lanes is done in fewer lanes, or one by one.", nest)
+            fail("the remainder of a loop in lanes must run in fewer lanes, or one by one.", nest)
         if loop.extent % kind.lanes and not kind.rest and not self.is_repeatable():
-            fail("a step in lanes that overlaps another one reads nothing it stores.", nest)
+            fail("overlapping steps in lanes must not read elements that they store.", nest)
         for store in self.stores():
             if store.guard is not None and not store.guard.free.isdisjoint(loop.indices):
-                fail("all lanes store, or none.", store)
+                fail("a guard must be the same in all lanes.", store)
 
     def crossing(self, kind: Crossing) -> None:
         around = self.lanes and self.lanes[0].kind
         if not isinstance(around, Vector) or around.lanes != kind.count:
-            fail("a loop is transposed inside of one in as many lanes.", self.nest)
+            fail("a transposed loop must be inside a loop with as many lanes.", self.nest)
 
     def form(self) -> None:
         """The fields of nests with special forms."""
@@ -151,28 +151,28 @@ class _Rules:
             if not isinstance(lanes, Vector) or len(sizes) < 2 or any(
                     block % lanes.lanes or not 0 < block <= size
                     for block, size in zip((nest.deep, nest.long), sizes)):
-                fail("blocks have whole tiles, and no more than there are.", nest)
+                fail("blocks must consist of whole tiles, at most all of them.", nest)
             if not self.is_repeatable():
-                fail("tiles that overlap read nothing they store.", nest)
+                fail("overlapping tiles must not read elements that they store.", nest)
         elif isinstance(nest, Rows):
             left = self.loops[-1].extent
             for rows, _ in nest.blocks:
                 left %= rows
             if left:
-                fail("all rows are in blocks.", nest)
+                fail("every row must be in a block.", nest)
         elif isinstance(nest, Columns):
             if not isinstance(nest.kinds[-1], Vector) or nest.vectors < 1:
-                fail("columns run in lanes.", nest)
+                fail("columns must run in lanes.", nest)
         elif isinstance(nest, ScanLine):
             if nest.kinds[-2 if nest.rows else -1] != SEQUENTIAL:
-                fail("a scan goes along a sequential loop.", nest)
+                fail("a scan must run along a sequential loop.", nest)
         elif isinstance(nest, Tiled):
             how = nest.tiling
             if set(nest.kinds) != {TILED} or min(how.block, how.chunk, how.group, how.depth) < 1:
-                fail("tiles are cut from loops that say so, in pieces.", nest)
+                fail("tiles need loops of that kind, and positive sizes.", nest)
             for room in nest.rooms:
                 if room.buffer.space != SHARED:
-                    fail("what a task computes for itself is in memory of its own.", nest)
+                    fail("operands that a task computes must be in shared memory.", nest)
                 for inner in statements_in(room.fill):
                     if isinstance(inner, Nest):
                         _Rules(inner, self.shared).check()
@@ -182,14 +182,14 @@ def _check_fold(fold: Fold, where: Statement) -> None:
     """How the loops of a fold run."""
     kinds = [k for k in fold.kinds if isinstance(k, (Vector, Unrolled))]
     if len(fold.kinds) not in (0, len(fold.indices)) or fold.kinds[-1:] == (JOINED,):
-        fail("each index of a fold has a kind, or none has.", where)
+        fail("either every index of a fold must have a kind, or none.", where)
     if fold.stretch and (fold.reducer != "add" or fold.stretch < 2):
-        fail("only sums have partial sums.", where)
+        fail("only sums may have partial sums.", where)
     vectors = [k for k in kinds if isinstance(k, Vector)]
     if len(vectors) > 1 or vectors and fold.combine is None:
         fail("one loop of a reduction may run in lanes.", where)
     if vectors and vectors[0].lanes > prod(i.extent for i in fold.indices):
-        fail("a reduction has no more lanes than elements.", where)
+        fail("a reduction must not have more lanes than elements.", where)
 
 
 def _values(store: Store) -> Iterable[Node]:

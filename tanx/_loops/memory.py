@@ -131,8 +131,8 @@ class Meeting:
 
     def clash(self, how: str, access: Load | Store) -> None:
         text = show_expr(access) if isinstance(access, Load) else show_statement(access)
-        raise ValueError(f"{text}: iterations of a parallel loop meet; one does a {how} where "
-                         "another one reads or stores.")
+        raise ValueError(f"{text}: iterations of a parallel loop conflict; one does a {how} "
+                         "where another one reads or stores.")
 
 
 def _checked(access: Load | Store, index: list[np.ndarray], live) -> list[np.ndarray]:

@@ -45,7 +45,7 @@ def names_in(axes) -> tuple:
 
 
 class Collective(Primitive):
-    """Base of collectives: knows which axes it involves."""
+    """Base of collectives; its rules say which axes are involved."""
 
     kind = Kind.CALL
 

@@ -670,7 +670,7 @@ def scatter_add(operand, scatter_indices, updates, dimension_numbers, *,
                 indices_are_sorted=False, unique_indices=False, mode=None):
     """``operand`` with ``updates`` added to windows at ``scatter_indices``.
 
-    Parameters are those of :func:`scatter`; updates that meet all count.
+    Parameters are those of :func:`scatter`; updates at equal indices are all applied.
 
     >>> lax.scatter_add(jnp.array([2., 3.]), jnp.array([[0], [0]]), jnp.array([1., 4.]),
     ...                 lax.ScatterDimensionNumbers((), (0,), (0,)))
@@ -684,7 +684,7 @@ def scatter_sub(operand, scatter_indices, updates, dimension_numbers, *,
                 indices_are_sorted=False, unique_indices=False, mode=None):
     """``operand`` with ``updates`` subtracted from windows at ``scatter_indices``.
 
-    Parameters are those of :func:`scatter`; updates that meet all count.
+    Parameters are those of :func:`scatter`; updates at equal indices are all applied.
 
     >>> lax.scatter_sub(jnp.array([2., 3.]), jnp.array([[0], [0]]), jnp.array([1., 4.]),
     ...                 lax.ScatterDimensionNumbers((), (0,), (0,)))
@@ -698,7 +698,7 @@ def scatter_mul(operand, scatter_indices, updates, dimension_numbers, *,
                 indices_are_sorted=False, unique_indices=False, mode=None):
     """``operand`` with windows at ``scatter_indices`` multiplied by ``updates``.
 
-    Parameters are those of :func:`scatter`; updates that meet all count.
+    Parameters are those of :func:`scatter`; updates at equal indices are all applied.
 
     >>> lax.scatter_mul(jnp.array([2., 3.]), jnp.array([[0], [0]]), jnp.array([1., 4.]),
     ...                 lax.ScatterDimensionNumbers((), (0,), (0,)))
@@ -712,7 +712,7 @@ def scatter_min(operand, scatter_indices, updates, dimension_numbers, *,
                 indices_are_sorted=False, unique_indices=False, mode=None):
     """The lesser of ``operand`` and ``updates`` in windows at ``scatter_indices``.
 
-    Parameters are those of :func:`scatter`; updates that meet all count.
+    Parameters are those of :func:`scatter`; updates at equal indices are all applied.
 
     >>> lax.scatter_min(jnp.array([2., 3.]), jnp.array([[0], [0]]), jnp.array([1., 4.]),
     ...                 lax.ScatterDimensionNumbers((), (0,), (0,)))
@@ -726,7 +726,7 @@ def scatter_max(operand, scatter_indices, updates, dimension_numbers, *,
                 indices_are_sorted=False, unique_indices=False, mode=None):
     """The greater of ``operand`` and ``updates`` in windows at ``scatter_indices``.
 
-    Parameters are those of :func:`scatter`; updates that meet all count.
+    Parameters are those of :func:`scatter`; updates at equal indices are all applied.
 
     >>> lax.scatter_max(jnp.array([2., 3.]), jnp.array([[0], [0]]), jnp.array([1., 4.]),
     ...                 lax.ScatterDimensionNumbers((), (0,), (0,)))

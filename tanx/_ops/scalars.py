@@ -127,7 +127,7 @@ def _batched(closed: ClosedJaxpr, arrays: list) -> list[tuple]:
         args, dims = zip(*map(read, eqn.invars)) if eqn.invars else ((), ())
         several = eqn.primitive.multiple_results
         if eqn.primitive.kind is Kind.CALL:
-            raise _cannot_stand(eqn, "that is differentiated")
+            raise _not_supported(eqn, "that is differentiated")
         if any(d is not None for d in dims):
             out, dim = eqn.primitive.batch(args, dims, **eqn.params)
         else:
@@ -150,7 +150,7 @@ def lower(closed: ClosedJaxpr, *elements) -> tuple:
     for eqn in jaxpr.eqns:
         if eqn.primitive.kind is Kind.STATEMENT or not all(
                 type(a) is Literal or a in values for a in eqn.invars):
-            raise _cannot_stand(eqn)
+            raise _not_supported(eqn)
         operands = list(map(read, eqn.invars))
         if eqn.primitive.kind is Kind.CALL:
             results = [lambda at, e=e: e for e in _lower_flow(eqn, operands)]
@@ -186,14 +186,14 @@ def _flow_of_scalars(eqn: JaxprEqn) -> Flow:
     """The loop or branches of an equation, if all its operands are scalars."""
     flow = eqn.primitive.flow(eqn.params)
     if flow is None or any(v.aval.shape for v in (*eqn.invars, *eqn.outvars)):
-        raise _cannot_stand(eqn)
+        raise _not_supported(eqn)
     return flow
 
 
-def _cannot_stand(eqn: JaxprEqn, which: str = "") -> NotImplementedError:
+def _not_supported(eqn: JaxprEqn, which: str = "") -> NotImplementedError:
     return NotImplementedError(explain(
         f"tanx.lax.{eqn.primitive.name}",
-        f"cannot stand in a function of single elements{which and ' ' + which}."))
+        f"cannot be used in a function of single elements{which and ' ' + which}."))
 
 
 def _element(eqn: JaxprEqn, i: int, operands: list):

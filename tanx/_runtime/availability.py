@@ -58,7 +58,7 @@ def hindrance() -> str | None:
     known = (TESTED | UNTESTED).get(sys.platform, ())
     processor = platform.machine().lower()
     if processor not in known:
-        return f"tanx knows no code for {sys.platform} on {processor or 'an unknown processor'}"
+        return f"tanx generates no code for {sys.platform} on {processor or 'an unknown processor'}"
     if sys.maxsize != 2 ** 63 - 1 or sys.byteorder != "little":
         return "the processor does not have little-endian words of 64 bits"
     if find_spec("llvmlite") is None:

@@ -92,8 +92,8 @@ def versions() -> str | None:
     third = class_version()
     del plain.changed
     if len(seen) != 41 or not settled:
-        return "dicts do not tell of changes"
-    return None if first not in (second, third) and first else "classes do not tell of changes"
+        return "dicts do not report changes"
+    return None if first not in (second, third) and first else "classes do not report changes"
 
 
 def _unexpected() -> str | None:

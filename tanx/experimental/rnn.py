@@ -85,7 +85,7 @@ def unpack_lstm_weights(weights, input_size: int, hidden_size: int, num_layers: 
         raise ValueError(explain(
             "tanx.experimental.rnn.unpack_lstm_weights",
             f"weights must be a vector of {size} numbers.", f"weights: {typeof(weights)}",
-            hint="get_num_params_in_lstm tells how many there are."))
+            hint="get_num_params_in_lstm returns their number."))
     unpacked: tuple[dict, dict, dict, dict] = ({}, {}, {}, {})
     start = 0
     for kind, shape in _shapes(input_size, hidden_size, num_layers, bidirectional):

@@ -284,8 +284,8 @@ def _correction(function: str, ddof, correction):
     if isinstance(ddof, int) and ddof == 0:
         return correction
     raise ValueError(explain(
-        f"tanx.numpy.{function}", "ddof and correction are two names of one thing.",
-        f"ddof:       {ddof}", f"correction: {correction}", hint="give one of them."))
+        f"tanx.numpy.{function}", "ddof and correction are the same parameter.",
+        f"ddof:       {ddof}", f"correction: {correction}", hint="pass one of them."))
 
 
 def static_axis(axis):

@@ -157,7 +157,7 @@ def dirichlet(key, alpha, shape: Sequence[int] | None = None, dtype=None, *, out
     """
     aval = typeof(alpha)
     if not aval.shape:
-        raise ValueError(explain("tanx.random.dirichlet", "alpha needs a dimension of its own.",
+        raise ValueError(explain("tanx.random.dirichlet", "alpha must have at least one dimension.",
                                  f"alpha: {aval}"))
     dtype = floating("dirichlet", dtype)
     lead = sample_shape("dirichlet", shape, alpha=_Row(aval))

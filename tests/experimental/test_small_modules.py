@@ -56,7 +56,7 @@ def test_colocated_functions():
 
 @pytest.mark.parametrize("call, error, text", [
     (lambda f: f(1.0), ValueError, "arguments and results must be arrays"),
-    (lambda f: f(), ValueError, "does not know where to run"),
+    (lambda f: f(), ValueError, "needs devices to run on"),
     (lambda f: tanx.jit(f)(jnp.ones(2)), TypeError, "cannot be traced"),
     (lambda f: f.specialize(in_specs=((tanx.ShapeDtypeStruct((3,), jnp.float32),), {}))(
         jnp.ones(2)), ValueError, "arguments are not those that were stated"),

@@ -58,7 +58,7 @@ def reduction(combine="add", body=None, init=ZERO, indices=(J,), states=(S,)):
 WRONG = {
     "two buffers of one name": (
         program(loop(Store(OUT, (I8,), ZERO)), temps=(temp("x", (2,), np.int8),)), """\
-buffers must have names of their own.
+buffers must have distinct names.
   twice: x: f32[8,4]"""),
     "a role in the wrong list": (
         program(loop(Store(OUT, (I8,), ZERO)), temps=(Buffer("y", (), np.int8),)), """\
@@ -158,14 +158,14 @@ add: operands must have one dtype, got f32, i64.
   statement: out[i] = 0.0:f32 + i"""),
     "an instruction of another dtype": (
         storing(select(Op("lt", (ZERO, ZERO), BOOL), ZERO, Op("neg", (I8,), ZERO.dtype))), """\
-an instruction has another dtype than its operands give.
+an instruction must have the dtype that follows from its operands.
   statement: out[i] = select(0.0:f32 < 0.0:f32, 0.0:f32, -i)
   instruction: -i of f32"""),
     "a fold that binds an index again": (storing(reduction(indices=(I8,), body=X[[I8, 0]])), """\
 a variable must not be bound twice.
   statement: out[i] = add(i in 8: x[i, 0])"""),
     "a reduction that looks at its state": (storing(reduction(body=op("sin", S))), """\
-a reduction has one state and does not look at it.
+a reduction must have one state, which its body does not use.
   statement: out[i] = add(j in 4: sin(s))"""),
     "a reduction that is none": (storing(reduction("frob")), """\
 there is no such reduction.

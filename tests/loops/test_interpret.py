@@ -218,12 +218,12 @@ def meeting(body, kind="parallel"):
         "a load after a store"])
 @pytest.mark.parametrize("kind", ["parallel", "tasks"])
 def test_iterations_of_parallel_loops_must_not_meet(body, kind):
-    with pytest.raises(ValueError, match="iterations of a parallel loop meet"):
+    with pytest.raises(ValueError, match="iterations of a parallel loop conflict"):
         meeting(body, kind)
 
 
 def test_tasks_must_not_meet_in_stores_that_combine():
-    with pytest.raises(ValueError, match="iterations of a parallel loop meet"):
+    with pytest.raises(ValueError, match="iterations of a parallel loop conflict"):
         meeting(lambda out, i: [store(out, [i // 2], 1.0, "add")], "tasks")
     (result,) = meeting(lambda out, i: [store(out, [i], 1.0, "add")] * 2, "tasks")
     np.testing.assert_array_equal(result, [2, 2, 2, 2])

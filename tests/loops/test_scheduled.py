@@ -98,38 +98,40 @@ def test_steps_of_a_loop(kind, wanted):
 
 
 WRONG = {
-    "a step in lanes that overlaps another one reads nothing it stores.": scheduled(
+    "overlapping steps in lanes must not read elements that they store.": scheduled(
         (PARALLEL, Vector(4)), IN_PLACE),
-    "lanes are a power of two, and not more than iterations.": scheduled((PARALLEL, Vector(16))),
-    "what is left of a loop in lanes is done in fewer lanes, or one by one.": scheduled(
+    "the number of lanes must be a power of two, at most that of iterations.": scheduled(
+        (PARALLEL, Vector(16))),
+    "the remainder of a loop in lanes must run in fewer lanes, or one by one.": scheduled(
         (PARALLEL, Vector(8, (4,)))),
-    "one loop of a nest runs in lanes.": scheduled((Vector(2), Vector(2))),
-    "a joined loop has another one inside it.": scheduled((PARALLEL, JOINED)),
-    "joined loops go through memory as one loop does.": scheduled(
+    "only one loop of a nest may run in lanes.": scheduled((Vector(2), Vector(2))),
+    "a joined loop must have another loop inside.": scheduled((PARALLEL, JOINED)),
+    "joined loops must access memory like one loop.": scheduled(
         (JOINED, PARALLEL), (Store(OUT, (I6, J), X[[I6, 0]]),)),
-    "only stores run in lanes.": scheduled(
+    "only stores may run in lanes.": scheduled(
         (Vector(2),), (Nest((J,), (PARALLEL,), PLAIN),), (I6,)),
-    "all lanes store, or none.": scheduled(
+    "a guard must be the same in all lanes.": scheduled(
         (PARALLEL, Vector(2)), (*PLAIN, Store(OUT, (I6, J), X[[I6, J]], guard=J < 4))),
-    "iterations are unrolled that read nothing they store.": scheduled(
+    "unrolled iterations must not read elements that they store.": scheduled(
         (Unrolled(4), PARALLEL), IN_PLACE),
-    "a loop is transposed inside of one in as many lanes.": scheduled((Vector(4), Crossing(2))),
-    "blocks have whole tiles, and no more than there are.": transposed(deep=3, long=8),
-    "all rows are in blocks.": scheduled(
+    "a transposed loop must be inside a loop with as many lanes.": scheduled(
+        (Vector(4), Crossing(2))),
+    "blocks must consist of whole tiles, at most all of them.": transposed(deep=3, long=8),
+    "every row must be in a block.": scheduled(
         (PARALLEL,), (Store(SUMS, (I6,), row_sum()),), (I6,), Rows, (SUMS,), blocks=((4, (8,)),)),
-    "a scan goes along a sequential loop.": scheduled((PARALLEL, PARALLEL), form=ScanLine),
-    "each index of a fold has a kind, or none has.": scheduled(
+    "a scan must run along a sequential loop.": scheduled((PARALLEL, PARALLEL), form=ScanLine),
+    "either every index of a fold must have a kind, or none.": scheduled(
         (PARALLEL,), (Store(SUMS, (I6,), row_sum(SEQUENTIAL, SEQUENTIAL)),), (I6,),
         outputs=(SUMS,)),
-    "a loop keeps one element of a buffer in a register.": scheduled(
+    "a loop may keep only one element of a buffer in a register.": scheduled(
         (PARALLEL, SEQUENTIAL), IN_PLACE, kept=(OUT,)),
-    "only loops in order are polled.": scheduled((PARALLEL, SEQUENTIAL), polled=(I6,)),
-    "what is prefetched is used, some steps later.": scheduled((PARALLEL, PARALLEL), (
+    "only sequential loops may be polled.": scheduled((PARALLEL, SEQUENTIAL), polled=(I6,)),
+    "a prefetched element must be used some steps later.": scheduled((PARALLEL, PARALLEL), (
         Store(OUT, (I6, J), X[[I6, J]], prefetched=(Prefetch(X[[I6, 0]], I6, 2),)),)),
-    "only sums have partial sums.": scheduled(
+    "only sums may have partial sums.": scheduled(
         (PARALLEL,), (Store(SUMS, (I6,), row_sum(combine="max", stretch=4)),), (I6,),
         outputs=(SUMS,)),
-    "a reduction has no more lanes than elements.": scheduled(
+    "a reduction must not have more lanes than elements.": scheduled(
         (PARALLEL,), (Store(SUMS, (I6,), row_sum(Vector(16))),), (I6,), outputs=(SUMS,)),
 }
 

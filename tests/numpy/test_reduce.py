@@ -245,10 +245,10 @@ tanx.numpy.argmax: an empty array has no extremum.
   array: float32[0,3]
   axis:  None"""),
     (ValueError, lambda x: jnp.var(x, ddof=1, correction=1), """\
-tanx.numpy.var: ddof and correction are two names of one thing.
+tanx.numpy.var: ddof and correction are the same parameter.
   ddof:       1
   correction: 1
-  Hint: give one of them."""),
+  Hint: pass one of them."""),
     (ValueError, lambda x: jnp.var(x + 1j, dtype="float32"), """\
 tanx.numpy.var: of complex numbers, dtype must be a complex one.
   array: complex64

@@ -111,9 +111,9 @@ def test_values_are_watched():
 
 
 @pytest.mark.parametrize("system, processor, reason", [
-    ("win32", "AMD64", "tanx knows no code for win32 on amd64"),
-    ("linux", "riscv64", "tanx knows no code for linux on riscv64"),
-    ("emscripten", "", "tanx knows no code for emscripten on an unknown processor")])
+    ("win32", "AMD64", "tanx generates no code for win32 on amd64"),
+    ("linux", "riscv64", "tanx generates no code for linux on riscv64"),
+    ("emscripten", "", "tanx generates no code for emscripten on an unknown processor")])
 def test_systems_without_code(system, processor, reason, monkeypatch):
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(platform, "machine", lambda: processor)

@@ -70,7 +70,7 @@ def _specialized(fun: Callable, stated: _Specialization) -> Callable:
         _check_arrays("argument", leaves)
         if not leaves and stated.devices is None:
             raise ValueError(explain(
-                _FUNCTION, "a function without arguments does not know where to run.",
+                _FUNCTION, "a function without arguments needs devices to run on.",
                 hint="state it: fun.specialize(devices=tanx.devices())."))
         _check_specs("arguments", stated.in_specs, leaves, tree)
         result = fun(*args, **kwargs)
