@@ -103,7 +103,21 @@ def __iter__(self):
     if not self.ndim:
         raise TypeError(explain("iter", "an array of zero dimensions cannot be iterated over.",
                                 f"array: {self.aval}"))
-    return iter(lax.unstack(self))
+    return iter(lax.unstack(self)) if isinstance(self, Tracer) else _rows(self)
+
+
+ROWS = 100
+"""Rows of an array that a loop over it makes at once: ``numpy.iterable(x)`` asks for none of them,
+``next(iter(x))`` for one."""
+
+
+def _rows(x):
+    """The rows of an array, made when they are reached."""
+    if len(x) <= ROWS:
+        yield from lax.unstack(x)
+        return
+    for start in range(0, len(x), ROWS):
+        yield from lax.unstack(lax.slice_in_dim(x, start, min(start + ROWS, len(x))))
 
 
 def __contains__(self, other) -> bool:

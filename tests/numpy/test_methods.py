@@ -9,6 +9,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
+from tanx.numpy import _methods
 
 X = np.array([[1.5, -2.0, 3.0], [0.5, 4.0, -1.0]], np.float32)
 N = np.array([[5, -2, 3], [1, 4, -7]], np.int32)
@@ -128,6 +129,23 @@ def test_iteration_and_membership():
     assert list(jnp.zeros((0, 2))) == []
     with pytest.raises(TypeError, match="zero dimensions cannot be iterated over"):
         iter(jnp.array(1))
+
+
+@pytest.mark.parametrize("count", [1, 99, 100, 101, 200, 250])
+def test_iteration_over_many_rows(count):
+    x = np.arange(2.0 * count, dtype=np.float32).reshape(count, 2)
+    np.testing.assert_array_equal(np.stack([*jnp.array(x)]), x)
+    np.testing.assert_array_equal(tanx.jit(lambda x: jnp.stack([*x]))(x), x)
+    assert [int(n) for n in jnp.arange(count)] == list(range(count))
+
+
+def test_rows_are_made_when_they_are_reached(monkeypatch):
+    made = []
+    unstack = _methods.lax.unstack
+    monkeypatch.setattr(_methods.lax, "unstack", lambda x: made.append(len(x)) or unstack(x))
+    x = jnp.arange(10_000)
+    assert np.iterable(x) and made == []  # SciPy asks this of all arguments
+    assert next(iter(x)) == 0 and sum(made) <= 100
 
 
 def test_rounding_as_python_does():
