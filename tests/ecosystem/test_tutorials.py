@@ -66,6 +66,8 @@ def test_cells_of_pages(tmp_path):
     ("[0.1 0.2]", "[0.10000001  0.2]", True, True), ("[0.1 0.2]", "[0.11 0.2]", True, False),
     ("(3,)", "(4,)", True, False), ("1.5+2.5j", "1.5000001+2.5j", True, True),
     ("f at " + "0x7f0011223344", "f at " + "0x7f9911223344", True, True),
+    ("id 139872345678912", "id 139872345671234", True, True),
+    ("-97.04313659667969", "-97.0431442260742", True, True),  # digits, no address
     ("took 3.1 ms", "took 20 µs", True, True), ("tanx.numpy", "jax.numpy", True, True),
     ("%0 = add %arg0, %c", "%5 = add %x, %cst_0", True, True),
     ("%0 = add %a, %a", "%0 = add %a, %b", True, False),

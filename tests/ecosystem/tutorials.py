@@ -129,7 +129,7 @@ DIGITS = 0.01
 """The tolerance for numbers that suffer from cancellation, such as finite differences."""
 
 _VARIES = [
-    (r"0x[0-9a-f]{6,}|\b\d{13,15}\b", "ADDRESS"),
+    (r"0x[0-9a-f]{6,}|(?<![\w.])\d{13,15}\b(?!\.\d)", "ADDRESS"),
     (r"\b\d+(\.\d+)?(e-?\d+)? ?(ns|us|µs|μs|ms|s|sec|seconds)\b", "TIME"),
     (r"/tmp/[\w./-]+", "PATH"),
     (r"(?m)^(Invalid nan value encountered|For simplicity, JAX has removed|-{20}$).*\n?", ""),
