@@ -572,12 +572,14 @@ class Compiled(Stage):
     @property
     def input_formats(self) -> Any:
         """The memory layout of arguments, in the structure of ``(args, kwargs)``."""
-        return tree_map(lambda info: _format(info.shape), self._program.args_info)
+        return tree_map(lambda info, place: _format(info.shape, place), self._program.args_info,
+                        self.input_shardings)
 
     @property
     def output_formats(self) -> Any:
         """The memory layout of results."""
-        return tree_map(lambda result: _format(result.shape), self.out_info)
+        return tree_map(lambda result, place: _format(result.shape, place), self.out_info,
+                        self.output_shardings)
 
 
 def _sharding(place: Any) -> Sharding:
@@ -591,9 +593,9 @@ def _signature(aval: Any) -> Any:
     return aval if aval.is_high else (aval.shape, aval.dtype)
 
 
-def _format(shape: tuple[int, ...]) -> Format:
-    """Row-major order, the format of all arrays."""
-    return Format(Layout(tuple(range(len(shape))), ()), SingleDeviceSharding(default_device()))
+def _format(shape: tuple[int, ...], place: Sharding) -> Format:
+    """Row-major order, as of all arrays, at a place."""
+    return Format(Layout(tuple(range(len(shape))), ()), place)
 
 
 def _path(key: str) -> str:

@@ -113,13 +113,24 @@ def targets_for(function: str, what: str, shardings: Any, tree) -> list[Sharding
         why = str(details[0](what)) if details else str(error)
         raise ValueError(explain(
             function, f"{what} must be a prefix of the structure it describes.", why)) from None
-    targets = [named(target, function) for target in flat]
+    targets = [named(_without_layout(target, function, what), function) for target in flat]
     for target in targets:
         if target is not None and not isinstance(target, Sharding):
             raise TypeError(explain(
-                function, f"{what} must hold shardings, PartitionSpecs and None only.",
+                function, f"{what} must hold shardings, PartitionSpecs, Formats and None only.",
                 f"found: {target!r:.100}"))
     return targets
+
+
+def _without_layout(target, function: str, what: str):
+    """The sharding of a ``Format``; its layout must be the one that arrays have, or any."""
+    if not (hasattr(target, "layout") and hasattr(target, "sharding")):
+        return target
+    order = getattr(target.layout, "major_to_minor", ())
+    if tuple(order) != tuple(range(len(order))):
+        raise NotImplementedError(explain(
+            function, "arrays are kept in row-major order only.", f"{what}: {target.layout}"))
+    return target.sharding
 
 
 def _is_none(x) -> bool:

@@ -7,6 +7,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import ShapeDtypeStruct, stages
 from tanx.experimental.layout import Format, Layout
+from tanx.sharding import Mesh, NamedSharding
 
 X = ShapeDtypeStruct((2, 3), jnp.float32)
 ONES = np.ones((2, 3), np.float32)
@@ -87,6 +88,23 @@ def test_compiled():
     matrix, scalar = [Format(Layout(order, ()), place) for order in ((0, 1), ())]
     assert compiled.input_formats == ((matrix, scalar), {"shift": scalar})
     assert compiled.output_formats == {"scaled": matrix}
+
+
+def test_formats_in_the_place_of_shardings():
+    any_format, one = Format(Layout.AUTO), tanx.devices()[:1]
+    f = tanx.jit(lambda x, y: (x[0], 2 * y), in_shardings=any_format, out_shardings=any_format)
+    for _ in range(4):
+        np.testing.assert_array_equal(f(ONES, ONES)[1], 2 * ONES)
+    (first, second), rest = f.trace(X, X).lower().compile().input_formats
+    assert first == second and first.layout.major_to_minor == (0, 1) and not rest
+    place = NamedSharding(Mesh(one, "i"), tanx.P("i"))
+    g = tanx.jit(lambda x: x + 1, in_shardings=Format(first.layout, place),
+                 out_shardings=Format(first.layout, place))
+    assert g.trace(X).lower().compile().output_formats == Format(first.layout, place)
+    for _ in range(4):
+        assert g(ONES).sharding == place and g(ONES).format == Format(first.layout, place)
+    with pytest.raises(NotImplementedError, match="row-major order only"):
+        tanx.jit(lambda x: x, out_shardings=Format(Layout((1, 0)), place))(ONES)
 
 
 def closing_over_an_array(x, *, k):
