@@ -46,6 +46,8 @@ NOT_RUN = {
 SEVERAL_DEVICES = re.compile(r"(?m)^.*(jax_num_cpu_devices|host_platform_device_count).*$")
 """Lines that request more CPU devices: they are removed, and cells that need them fail on JAX."""
 
+TAKES_MINUTES = re.compile(r"DIM = 7168|offload_opt_state")
+"""Cells that are left out: products of large matrices, whose results JAX does not wait for."""
 
 CELLS_NOT_RUN = {
     r"""(as_text|compiler_ir)\((dialect=)?["']hlo["']|compile\(\)\.as_text""": "text of XLA",
@@ -55,6 +57,7 @@ CELLS_NOT_RUN = {
     r"pallas|mosaic": "Pallas",
     r"mlir\.custom_call|mlir\.dialects": "builds MLIR by XLA's bindings",
     r"^len\(\w+\.mlir_module_serialized\)": "bytes of a file",
+    TAKES_MINUTES.pattern: "takes minutes",
 }
 """Cells that are not compared, by text that they contain, and why. Later cells of the page that
 fail because of them are not compared either."""
@@ -67,6 +70,7 @@ ON_PURPOSE = {
     r"exp\.nr_devices|in_shardings_jax\(export_mesh": "several devices",
     r"abstract_device=gpu_device": "a GPU",
     r"f_vjp\.with_logs\(": "a rule gets a number as an array",
+    r"temp_size_in_bytes": "temporaries take less memory",
     r"save_and_offload_only_these_names": "residuals stay in memory, which is the host's",
     r"\bcustom_remat\b": "jax.custom_remat, which JAX 0.12 removed",
     r"jax\.jit\(bad_quantize\)": "an error in other words",
@@ -74,6 +78,7 @@ ON_PURPOSE = {
     r"fns = .* dir\(random\)|print\(.*for x in fns\)\)": "tanx.random has one name more, Key",
     r"^def func10\(arg, n\)|\bfunc10\)": "the bound of a loop is a constant of its condition, "
                                        "and not carried",
+    r"x\.reshape\(jnp\.array\(x\.shape\)\.prod\(\)\)": "it depends on no argument",
     r"^c\.mul = False": "a change of a static object is seen (docs/gotchas/01_static_state.md)",
 }
 """Cells that show something else than on JAX, by text that they contain, and why."""
@@ -231,7 +236,8 @@ def kept(folder: Path | None, python: Path, sources: list[str], seconds: int) ->
 
 def compare(page: list[Cell], options: argparse.Namespace) -> list[Verdict]:
     """The verdict on each cell of a page."""
-    sources = [SEVERAL_DEVICES.sub("pass", cell.source) for cell in page]
+    sources = ["" if TAKES_MINUTES.search(cell.source) else SEVERAL_DEVICES.sub("pass", cell.source)
+               for cell in page]
     theirs = kept(options.keep, options.jax, sources, options.seconds)
     ours = run(options.tanx, sources, True, options.seconds)
     verdicts, in_order, lacking = [], True, ""
