@@ -287,3 +287,9 @@ def test_distributions_load_when_they_are_used():
     for name in stats.__all__:
         assert getattr(stats, name) is not None
     assert importlib.import_module("tanx.scipy.stats.norm") is stats.norm
+
+
+def test_slope_of_logistic_quantiles_where_both_sides_are_as_likely():
+    p = np.float32([0.5, 0.25, 0.75, 0.0])
+    for run in [tanx.jit(tanx.vmap(tanx.grad(stats.logistic.ppf)))] * 4:
+        np.testing.assert_allclose(run(p), [4, 16 / 3, 16 / 3, np.inf], rtol=1e-6)

@@ -26,6 +26,7 @@ from .values import (
     floor,
     fma,
     integer,
+    intrinsic,
     maximum,
     minimum,
     muladd,
@@ -235,27 +236,31 @@ def odd_ratio(x: Value, limit: float, above: Sequence[float], below: Sequence[fl
 # -- logarithms ------------------------------------------------------------------------------------
 
 
-def exponent_and_fraction(x: Value) -> tuple[Value, Value]:
-    """A positive number as ``2^e (1 + f)`` with f between √½ - 1 and √2 - 1; both are floats."""
+def exponent_and_fraction(x: Value, normal: bool = False) -> tuple[Value, Value]:
+    """A positive number as ``2^e (1 + f)`` with f between √½ - 1 and √2 - 1; both are floats.
+
+    ``normal`` means that x is not subnormal.
+    """
     form = _format(x)
-    tiny = x < 2.0 ** (1 - form.bias)
-    bits = bits_of(select(tiny, x * 2.0 ** form.mantissa, x))
+    offset: Value | float = 2.0 ** form.mantissa + form.bias
+    if not normal:
+        tiny = x < 2.0 ** (1 - form.bias)
+        x = select(tiny, x * 2.0 ** form.mantissa, x)
+        offset = select(tiny, offset + form.mantissa, constant(x, offset))
     root = {32: 0x3f3504f3, 64: 0x3fe6a09e667f3bcd}[x.type.bits]
-    bits = bits + ((form.bias << form.mantissa) - root)
+    bits = bits_of(x) + ((form.bias << form.mantissa) - root)
     # The exponent becomes a float as the low bits of a large one.
-    offset = 2.0 ** form.mantissa
     whole = bits_to_float(shift_right(bits, form.mantissa)
                           | (form.bias + form.mantissa << form.mantissa))
-    e = whole - select(tiny, offset + form.bias + form.mantissa, constant(x, offset + form.bias))
     f = bits_to_float((bits & ((1 << form.mantissa) - 1)) + root) - 1.0
-    return e, f
+    return whole - offset, f
 
 
 def _log_tail(f: Value) -> Value:
     """``log(1 + f) - f`` for f between √½ - 1 and √2 - 1."""
     square = f * f
     if f.type.bits == 32:
-        return fma(square, -0.5, square * f * polynomial(f, _format(f).log))
+        return square * polynomial(f, (*_format(f).log, -0.5))
     s = f / (f + 2.0)
     z = s * s
     half = square * 0.5
@@ -284,11 +289,26 @@ def log2(x: Value) -> Value:
 def log1p(x: Value) -> Value:
     """``log(1 + x)``"""
     u = x + 1.0
-    e, f = exponent_and_fraction(u)
+    e, f = exponent_and_fraction(u, normal=True)
+    # The rounding error of u over u. That is a small part of the result unless u is 1, so the
+    # inverse needs few bits: it is exact if u is 1, and elsewhere within 2 %.
+    inverse = _rough_inverse(u)
+    lost = (x - (u - 1.0)) * inverse
+    rest = muladd(lost, muladd(-u, inverse, 2.0), _log_tail(f))
     ln2 = _format(x).ln2
-    lost = (x - (u - 1.0)) / u
-    result = fma(e, ln2[0], fma(e, ln2[1], _log_tail(f)) + lost + f)
-    return select(x.eq(0), x, _log_specials(u, result))
+    result = fma(e, ln2[0], fma(e, ln2[1], rest) + f)
+    return copysign(_log_specials(u, result), x)
+
+
+def _rough_inverse(x: Value) -> Value:
+    """``1/x`` of a positive number within 13 %, exact for powers of 2; 0 for the largest numbers.
+
+    The bits of a float are nearly a multiple of its logarithm, so those of the inverse are those of
+    1, twice, minus them.
+    """
+    form, bits = _format(x), bits_of(x)
+    return bits_to_float(intrinsic(
+        "usub.sat", constant(bits, 2 * form.bias << form.mantissa), bits))
 
 
 def asinh(x: Value) -> Value:

@@ -5,6 +5,7 @@ from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._base.traceback import shown
 from ..._base.window import publish
+from ..._control.custom_jvp import custom_jvp
 from ._support import operands, standard
 
 __all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "sf"]
@@ -74,12 +75,15 @@ def isf(x, loc=0, scale=1):
     return loc - scale * _log_odds(x)
 
 
+@custom_jvp
 def _log_odds(p):
     """``log(p / (1 - p))``, by one ``log1p`` of the odds of the likelier side minus 1."""
-    low = p < 0.5
-    rest = jnp.where(low, p, 1 - p)
+    rest = jnp.minimum(p, 1 - p)
     odds = jnp.log1p((1 - 2 * rest) / rest)
-    return jnp.where(low, -odds, odds)
+    return jnp.where(p < 0.5, -odds, odds)
+
+
+_log_odds.defjvps(lambda dp, out, p: dp / (p * (1 - p)))
 
 
 publish(__name__, shown)
