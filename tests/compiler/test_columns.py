@@ -15,7 +15,7 @@ from tanx._loops.interpret import run as interpret
 from .agreement import check_function
 from .compiled import NARROW, run, run_rule
 
-TYPES = ["float32", "float64", "bfloat16", "int8", "int32", "complex64"]
+TYPES = ["float32", "float64", "bfloat16", "int8", "int32", "complex64", "complex128"]
 
 
 def numbers(shape, dtype="float32"):
@@ -107,7 +107,7 @@ def test_answers(axis, dtype):
         np.testing.assert_array_equal(out, y.sum(axis) % 2 == 1 if want is None else want(y, axis))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8", "complex64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8", "complex64", "complex128"])
 @pytest.mark.parametrize(("n", "m"), [(16, 64), (18, 83), (33, 100), (100, 101), (101, 128)])
 def test_a_vector_times_a_small_matrix(n, m, dtype):
     rng = np.random.default_rng(0)
@@ -201,3 +201,12 @@ def test_a_few_columns_that_are_updated(columns):
         got = step(w, x, y)
         assert got.dtype == np.float32 and got.shape == (columns,)
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(64, 19), (19, 19), (1000, 5)])
+def test_few_columns_of_complex_numbers(shape):
+    """In vectors of 128 bits, as on ARM, one such number would fill a vector."""
+    x = numbers(shape) + 1j * numbers(shape)[::-1]
+    for dtype in ("complex64", "complex128"):
+        with tanx.enable_x64(True):
+            check_function(lambda x: (jnp.sin(x) * 2).sum(0), x.astype(dtype))

@@ -117,9 +117,10 @@ def _are_few(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> bool:
 
 
 def _vector(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> Loop:
-    """The loop over columns in as few lanes as fill a vector."""
-    bits = min(8 * node.dtype.itemsize for fold in folds for node in loads(*fold.body)
-               if lane.stride(node.place[0]) == 1)
+    """The loop over columns in as few lanes as fill a vector; real and imaginary parts have vectors
+    of their own."""
+    bits = min(8 * node.dtype.itemsize >> (kind_of(node.dtype) == "c")
+               for fold in folds for node in loads(*fold.body) if lane.stride(node.place[0]) == 1)
     return replace(lane, width=min(lane.width, planner.vector_bits // bits))
 
 
