@@ -107,7 +107,8 @@ def test_answers(axis, dtype):
         np.testing.assert_array_equal(out, y.sum(axis) % 2 == 1 if want is None else want(y, axis))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8", "complex64", "complex128"])
+@pytest.mark.parametrize("dtype", [
+    "float32", "float64", "bfloat16", "int8", "complex64", "complex128"])
 @pytest.mark.parametrize(("n", "m"), [(16, 64), (18, 83), (33, 100), (100, 101), (101, 128)])
 def test_a_vector_times_a_small_matrix(n, m, dtype):
     rng = np.random.default_rng(0)
