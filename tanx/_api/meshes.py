@@ -30,6 +30,7 @@ from .._core.types import typeof as type_of
 from .._ops.annotations import laid_out, reshard_p, reshard_to
 from .._ops.base import as_array
 from .._runtime.device import devices_of
+from .._transforms.manual import type_inside
 from ..errors import explain
 from ..tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from .arguments import check_callable
@@ -133,7 +134,8 @@ def by_out_sharding(fun: Callable) -> Callable:
 def typeof(x) -> Any:
     """The type of a value: array, tracer, NumPy array or Python scalar.
 
-    The type of an array laid out along Explicit axes of a mesh includes its sharding.
+    The type of an array laid out along Explicit axes of a mesh includes its sharding. Inside of
+    :func:`tanx.shard_map`, types state the axes along which values vary: ``float32[4]{V:x}``.
 
     >>> print(tanx.typeof(np.zeros((2, 3), np.float32)))
     float32[2,3]
@@ -141,7 +143,7 @@ def typeof(x) -> Any:
     ...     print(tanx.typeof(tanx.reshard(jnp.ones((4, 2)), tanx.P("x"))))
     float32[4@x,2]
     """
-    return type_of(x)
+    return type_inside(x)
 
 
 # --- Collectives ----------------------------------------------------------------------------------

@@ -1,14 +1,15 @@
 """Functions on the part of one device: ``shard_map``, ``smap`` and ``pmap``.
 
 A mesh has one device so far: each of its axes has size 1, and the part of a device is the whole
-array. A body runs unchanged, inside of one map of size 1 for each axis, in which its values have no
-batch axis. Only results of collectives depend on the position, so a body costs the same as outside.
+array. A body runs once, inside of one map of size 1 for each axis, in which its values have no
+batch axis, so compiled it costs the same as outside. Its values record along which axes they vary;
+see :mod:`tanx._transforms.manual`.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,12 @@ from .._core.mesh import AbstractMesh, AxisType, Mesh, get_abstract_mesh, use_ab
 from .._core.naming import name_of, wraps
 from .._core.sharding import NamedSharding
 from .._core.spec import PartitionSpec
-from .._core.stage import stage_closed
 from .._core.types import typeof
 from .._ops.annotations import laid_out
 from .._ops.base import as_array
 from .._ops.layout import expand_dims, squeeze
-from .._runtime.device import devices_of
+from .._runtime.device import default_device, devices_of
+from .._transforms.manual import Place, run_manual
 from .._transforms.vmap import Axis, batch
 from ..errors import explain
 from ..tree_util import (
@@ -69,7 +70,6 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = _
         raise TypeError(explain("tanx.shard_map", "mesh must be a Mesh or an AbstractMesh.",
                                 f"mesh: {mesh!r:.100} of type {type(mesh).__name__}"))
     fun: Callable = f
-    checked: set = set()
 
     @boundary
     @wraps(fun)
@@ -85,13 +85,10 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = _
             outs, out_tree = result_leaves("tanx.shard_map", fun, fun(*tree_unflatten(in_tree, xs)))
             return outs
 
-        outs = [as_array(x) for x in where.run(flat, leaves)]
+        outs, varying = where.run(flat, leaves, specs, check_vma)
+        outs = [as_array(x) for x in outs]
         ends = where.out_specs(out_specs, tree_unflatten(out_tree, outs), outs)
-        if check_vma:
-            key = (in_tree, *map(typeof, leaves), where.mesh)
-            if key not in checked:
-                where.check_replicated(flat, leaves, specs, ends)
-                checked.add(key)
+        where.check_replicated(varying, ends)
         return tree_unflatten(out_tree, [where.placed(x, spec) for x, spec in zip(outs, ends)])
     return wrapped
 
@@ -164,60 +161,30 @@ class _Region:
                     "dimensions.", f"spec:  {spec}", f"value: {typeof(x)} of {name_of(self.fun)}"))
         return specs
 
-    def run(self, flat: Callable[..., list], leaves: Sequence) -> list:
-        """The outputs of the body."""
-        return self._mapped(flat, leaves, {})[0]
-
-    def _mapped(self, flat: Callable[..., list], leaves: Sequence, dims: dict) -> tuple[list, set]:
-        """The outputs of the body, and which of them vary along the axes that ``dims`` mentions.
-
-        ``dims`` has, for such an axis, whether each leaf has it as its first dimension.
-        """
-        varying: set[int] = set()
-        manual = self.mesh.abstract_mesh.update_axis_types(
-            dict.fromkeys(self.names, AxisType.Manual))
-
-        def within(names: tuple, xs: Sequence) -> list:
-            if not names:
-                return flat(*xs)
-            name, *rest = names
-            mapped = dims.get(name, [None] * len(xs))
-            outs, found = batch(lambda *ys: within(tuple(rest), ys), Axis(name, 1), xs, mapped)
-            if name in dims:
-                varying.update(k for k, d in enumerate(found) if d is not None)
-            return [x if d is None else squeeze(x, (d,)) for x, d in zip(outs, found)]
-
+    def run(self, flat: Callable[..., list], leaves: list, specs: list[PartitionSpec],
+            check_vma: bool) -> tuple[list, list[frozenset]]:
+        """The outputs of the body, and the axes along which they vary, if these are checked."""
+        mesh = self.mesh.abstract_mesh
+        manual = mesh.update_axis_types(dict.fromkeys(self.names, AxisType.Manual))
+        axes = [frozenset(spec.names) if check_vma else frozenset() for spec in specs]
         with use_abstract_mesh(manual):
-            return within(self.names, leaves), varying
+            return run_manual(flat, Place(self.names, self._text(), check_vma), leaves, axes)
 
-    def check_replicated(self, flat, leaves: list, specs: list[PartitionSpec],
-                         ends: list[PartitionSpec]) -> None:
-        """Raise a ValueError if an output varies along an axis that its spec omits.
+    def _text(self) -> str:
+        """The device and its position, for values that are printed."""
+        mesh = self.mesh
+        device = default_device() if isinstance(mesh, AbstractMesh) else mesh.devices.flat[0]
+        return (f"On {device.platform}:{device.id} at mesh coordinates "
+                f"({', '.join(map(str, mesh.axis_names))},) = {(0,) * len(mesh.axis_names)}")
 
-        The body is traced once more for each such axis, as by ``vmap`` along it: an output with a
-        batch axis varies.
-        """
-        for name in self.names:
-            claimed = [k for k, spec in enumerate(ends)
-                       if name not in spec.names and name not in spec.unreduced]
-            if not claimed:
-                continue
-            dims = [0 if name in spec.names else None for spec in specs]
-            avals = [a if d is None else a.update(shape=(1, *a.shape))
-                     for a, d in zip(map(typeof, leaves), dims)]
-            varying: set[int] = set()
-
-            def body(*xs, name=name, dims=dims, varying=varying):
-                outs, found = self._mapped(flat, xs, {name: dims})
-                varying.update(found)
-                return outs
-
-            stage_closed(body, avals, None)
-            for k in claimed:
-                if k in varying:
+    def check_replicated(self, varying: list[frozenset], ends: list[PartitionSpec]) -> None:
+        """Raise a ValueError if an output varies along an axis that its spec omits."""
+        for k, (axes, spec) in enumerate(zip(varying, ends)):
+            for name in self.names:
+                if name in axes and name not in spec.names and name not in spec.unreduced:
                     raise ValueError(explain(
                         "tanx.shard_map", f"output {k} of {name_of(self.fun)} varies along the "
-                        f"axis {name!r}, but its spec does not name it.", f"spec: {ends[k]}",
+                        f"axis {name!r}, but its spec does not name it.", f"spec: {spec}",
                         hint="name the axis in out_specs, combine with lax.psum, or pass "
                         "check_vma=False."))
 

@@ -198,6 +198,13 @@ class Primitive:
         """Whether a use depends on a mapped axis although none of its operands is mapped."""
         return axis.name is not None and axis.name in self.named_axes(params)
 
+    def varying(self, axes: Sequence[frozenset], params: dict[str, Any]) -> frozenset | None:
+        """The axes of a mesh along which results vary, from those along which operands vary.
+
+        None if the functions that the primitive runs decide.
+        """
+        return frozenset().union(*axes) if self.batch_axis is None else None
+
     def effects(self, *types, **params) -> frozenset:
         """Effects of an equation of this primitive."""
         return no_effects

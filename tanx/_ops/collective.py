@@ -53,6 +53,9 @@ class Collective(Primitive):
         """Names of the axes that a use of this primitive involves."""
         return names_in(params.get("axes", params.get("axis_name", ())))
 
+    def varying(self, axes, params):
+        return frozenset(self.named_axes(params)).union(*axes)
+
     def effects(self, *types, **params):
         return frozenset(map(NamedAxisEffect, self.named_axes(params)))
 
@@ -91,6 +94,9 @@ class AllReduce(Collective):
             axis_size_of(name, f"tanx.lax.{self.name}")
         gone = tuple(a for a in axes if isinstance(a, int))
         return ShapedArray(reduced_shape(self.name, x, gone), x.dtype, x.weak_type)
+
+    def varying(self, axes, params):
+        return frozenset().union(*axes) - set(self.named_axes(params))
 
     def eval(self, x, *, axes, axis_index_groups):
         if names_in(axes):
@@ -131,7 +137,7 @@ class PSum(AllReduce):
     jvp = linear
 
     def repeated(self, x, size):
-        return mul(like(x, size), x)
+        return x if size == 1 else mul(like(x, size), x)
 
     def transpose(self, ct, x, *, axes, axis_index_groups):
         names = names_in(axes)
@@ -365,6 +371,9 @@ class PBroadcast(Collective):
     """The value of one position of a named axis, at all of them."""
 
     name = "pbroadcast"
+
+    def varying(self, axes, params):
+        return frozenset().union(*axes) - set(self.named_axes(params))
 
     def infer(self, x, *, axis_name, source):
         axis_size_of(axis_name, "tanx.lax.pbroadcast")

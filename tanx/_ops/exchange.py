@@ -206,6 +206,9 @@ class Differentiated(Collective):
 
     name = "differentiated"
 
+    def varying(self, axes, params):
+        return axes[0]
+
     def infer(self, x, origin, *, axes):
         return x
 
@@ -227,6 +230,9 @@ class SummedCotangent(Collective):
     """A cotangent, summed over the axes along which it varies but ``origin`` does not."""
 
     name = "summed_cotangent"
+
+    def varying(self, axes, params):
+        return (axes[0] - set(params["axes"])) | (axes[0] & axes[1])
 
     def infer(self, ct, origin, *, axes):
         return ct

@@ -295,6 +295,8 @@ def _write(ref: Reference, indexers: Sequence[NDIndexer], value, adds: bool = Fa
     change = added if adds else written
     if ref.aval.kind == NO_GRADIENT:
         value = stop_gradient(value)
+    if isinstance(value, Tracer):
+        value = value.full_lower()
     stage = _stage_of(ref)
     if stage is not None:
         if all(holds(stage, x) for x in (value, *tree_flatten(indexers)[0])):

@@ -20,7 +20,8 @@ from .._core.trace import Trace, Tracer, context, data_of, running
 from .._core.types import ShapedArray, high_classes, typeof
 from .._ops.base import materialize
 
-__all__ = ["Axis", "BatchTrace", "BatchTracer", "batch", "batch_jaxpr", "lanes_of", "mapped_types"]
+__all__ = ["Axis", "BatchTrace", "BatchTracer", "ManualTracer", "batch", "batch_jaxpr", "lanes_of",
+           "mapped_types"]
 
 mapped_types: set[type] = set()
 """Classes that libraries map by their own functions, which ``vmap`` does not call."""
@@ -115,7 +116,42 @@ class MappedRef(Reference, Tracer):
             self.value[...] = materialize(value, dim, self._trace.axis.size, self.dim)
 
 
-_BATCHES = frozenset((BatchTracer, HighBatchTracer, MappedRef))
+class ManualTracer(Tracer):
+    """An array in the body of a ``shard_map``; see :mod:`tanx._transforms.manual`.
+
+    It belongs to a map of size 1, and has no batch axis.
+    """
+
+    __slots__ = ("value", "varying")
+    _trace: Any  # a ManualTrace
+    dim = None
+
+    def __init__(self, trace: BatchTrace, value, varying: frozenset):
+        self._trace, self.value, self.varying = trace, value, varying
+
+    @property
+    def aval(self):
+        return typeof(self.value)
+
+    def concrete(self):
+        value = self.value
+        return value.concrete() if isinstance(value, Tracer) else value
+
+    def data(self):
+        return data_of(self.value)
+
+    def full_lower(self):
+        return self.value
+
+    def describe_origin(self) -> str:
+        value = self.value
+        return value.describe_origin() if isinstance(value, Tracer) else ""
+
+    def __repr__(self) -> str:
+        return self._trace.shown(self)
+
+
+_BATCHES = frozenset((BatchTracer, HighBatchTracer, ManualTracer, MappedRef))
 
 
 class BatchTrace(Trace):
@@ -137,7 +173,7 @@ class BatchTrace(Trace):
             if type(x) in _BATCHES and x._trace.axis is axis:
                 values.append(x.value)
                 dims.append(x.dim)
-                batched = True
+                batched = batched or x.dim is not None
             else:
                 values.append(x)
                 dims.append(None)
@@ -171,7 +207,7 @@ class BatchTrace(Trace):
 
     def owns(self, tracer) -> bool:
         trace = tracer._trace  # of this run over the axis, or of an earlier one
-        return type(trace) is BatchTrace and trace.axis is self.axis
+        return isinstance(trace, BatchTrace) and trace.axis is self.axis
 
     def split(self, x) -> tuple[Any, int | None]:
         """Value and batch axis of any value."""

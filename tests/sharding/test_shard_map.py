@@ -135,6 +135,85 @@ def test_inside_axes_are_manual_and_bodies_are_not_batched():
     assert [v.aval.shape for v in dot.invars] == [(2, 3), (3, 2)]
 
 
+def test_what_bodies_print(capsys):
+    def body(x):
+        print(x)
+        print(repr(lax.psum(x, "x") + lax.axis_index("y")))
+        return lax.psum(x, "x")
+
+    f = shard_map(body, mesh=TWO, in_specs=P("x"), out_specs=P())
+    for _ in range(4):  # once for each call
+        f(X[0])
+        place = "On cpu:0 at mesh coordinates (x, y,) = (0, 0):\n"
+        assert capsys.readouterr().out == f"{place}[0. 1. 2.]\n\n" * 2
+    compiled = tanx.jit(f)
+    for _ in range(4):
+        np.testing.assert_array_equal(compiled(X[0]), X[0])
+    assert capsys.readouterr().out == "JitTracer(float32[3]{V:x})\nJitTracer(float32[3]{V:y})\n"
+    shard_map(print, mesh=AbstractMesh((1,), ("k",)), in_specs=P(), out_specs=None)(X[0])
+    assert capsys.readouterr().out == "On cpu:0 at mesh coordinates (k,) = (0,):\n[0. 1. 2.]\n\n"
+
+
+def test_types_state_the_axes_along_which_values_vary():
+    seen = []
+
+    def note(*xs):
+        seen.extend(str(tanx.typeof(x)) for x in xs)
+
+    def body(x, w):
+        note(x, w, x * w, lax.psum(x, "x"), lax.pcast(w, ("x", "y"), to="varying"))
+        note(lax.all_gather(x, "x"), lax.axis_index("y"), lax.pmax(x + lax.axis_index("y"), "y"))
+        note(tanx.jit(lambda x: lax.psum(x, "x"))(x), *lax.cond(
+            w[0] > 0, lambda: (x, w), lambda: (2 * x, 2 * w)))
+        note(lax.fori_loop(0, 2, lambda _, c: c + x, x), tanx.grad(lambda w: (w * x).sum())(w))
+        tanx.grad(lambda y: note(y) or y.sum())(x)
+        return x
+
+    expected = """float32[3]{V:x} float32[3] float32[3]{V:x} float32[3] float32[3]{V:(x,y)}
+        float32[1,3]{V:x} int32[]{V:y} float32[3]{V:x} float32[3] float32[3]{V:x} float32[3]
+        float32[3]{V:x} float32[3] float32[3]{V:x}""".split()
+    f = shard_map(body, mesh=TWO, in_specs=(P("x"), P()), out_specs=P("x"))
+    f(X[0], X[1])
+    assert seen == expected
+    seen.clear()
+    tanx.jit(f)(X[0], X[1])
+    assert seen == expected
+    seen.clear()
+    old_shard_map(note, TWO, P("x"), None, False)(X[0])
+    assert seen == ["float32[3]"]  # not recorded if not checked
+
+
+def test_rules_of_a_body_run_later():
+    def body(x, w):
+        @tanx.custom_vjp
+        def f(y):
+            return w * y
+
+        f.defvjp(lambda y: (f(y), None), lambda _, ct: (2 * w * ct,))
+        return f(jnp.sin(x))
+
+    f = shard_map(body, mesh=ONE, in_specs=(P("x"), P()), out_specs=P("x"))
+    gradient = tanx.grad(lambda x, w: f(x, w).sum())
+    inside = shard_map(tanx.grad(lambda x, w: body(x, w).sum()), mesh=ONE,
+                       in_specs=(P("x"), P()), out_specs=P("x"))
+    for g in (gradient, tanx.jit(gradient), inside, tanx.jit(inside)):
+        for _ in range(4):
+            np.testing.assert_allclose(g(X, X + 1), 2 * (X + 1) * np.cos(X), rtol=1e-5)
+
+
+def test_bodies_read_values_and_write_references():
+    ref = tanx.new_ref(jnp.zeros(3))
+
+    def body(x):
+        assert float(x[1]) == 1.0 and np.asarray(x).tolist() == [0.0, 1.0, 2.0] and x.sum() > 0
+        ref[...] = 2 * x
+        return lax.cond(x[0] > 0, lambda: x, lambda: -x)
+
+    out = shard_map(body, mesh=ONE, in_specs=P("x"), out_specs=P("x"))(X[0])
+    np.testing.assert_array_equal(out, -X[0])
+    np.testing.assert_array_equal(ref[...], 2 * X[0])
+
+
 def varying(body, **options):
     return shard_map(body, mesh=ONE, **{"in_specs": P("x"), "out_specs": P(), **options})(X)
 
