@@ -32,7 +32,8 @@ from .._loops.nest import (
 from .._loops.traverse import children, expressions, statements_in
 from .machine import Rates
 
-__all__ = ["STEPS", "Cost", "Work", "cost", "is_open", "nbytes", "occurrences", "repeats", "work"]
+__all__ = ["STEPS", "Cost", "Work", "cost", "is_open", "nbytes", "occurrences", "repeating",
+           "repeats", "work"]
 
 _HEAVY = 4.0
 """Effort from which an instruction counts as heavy: that of a division."""
@@ -151,10 +152,14 @@ def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buf
 
 def repeats(node: Node, loops: Sequence[Index]) -> int:
     """How often a node is computed in loops, if not in those inside all that it depends on."""
+    return prod(i.extent for i in repeating(node, loops))
+
+
+def repeating(node: Node, loops: Sequence[Index]) -> Sequence[Index]:
+    """The loops that a node is computed in: not those inside all that it depends on."""
     if not node.free <= frozenset(loops):  # it changes in a fold inside of all of them
-        return prod(i.extent for i in loops)
-    depth = max((n + 1 for n, i in enumerate(loops) if i in node.free), default=0)
-    return prod(i.extent for i in loops[:depth])
+        return loops
+    return loops[:max((n + 1 for n, i in enumerate(loops) if i in node.free), default=0)]
 
 
 def occurrences(roots: Iterable[Node]) -> list[tuple[Node, int]]:

@@ -41,7 +41,7 @@ from .._loops.expr import (
 from .._loops.library import has_effects
 from .._loops.nest import PARALLEL, Buffer, Call, Nest, Program, Statement, Store
 from .._loops.traverse import expressions, facts_at, loads, statements_in, substitute, written
-from .cost import occurrences, repeats, work
+from .cost import occurrences, repeating, work
 from .machine import Machine
 from .nest_tools import index_of, is_affine, loops_in, loops_of, mentioned, replace_loads
 from .order import copied
@@ -196,9 +196,10 @@ def _reading(load: Load, times: int, loops: Sequence[Index], ranges: Facts,
     It runs only where loop variables are in their ``ranges``; ``order`` has the depths of loops,
     including those of folds.
     """
-    total = taken = times * repeats(load, loops)
+    within = repeating(load, loops)
+    total = taken = times * prod(i.extent for i in within)
     for i, (low, high) in ranges.items():
-        if isinstance(i, Index) and i in loops:
+        if isinstance(i, Index) and i in within:
             taken = taken * max(high - low + 1, 0) // max(i.extent, 1)
     missing = [i.extent for i in loops if i not in load.free]
     if _injective(load):

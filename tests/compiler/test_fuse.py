@@ -154,6 +154,18 @@ def test_expensive_elements_with_two_readers_are_stored():
     assert fused(cheap, X).count("+ 1.0:f32") == 2
 
 
+def test_an_expensive_number_in_a_part_of_several_arrays_is_computed_once():
+    # As the slope of a pendulum is read by all later stages of a step of Runge and Kutta.
+    def steps(y):
+        first = jnp.stack([y[1], jnp.sin(y[0])])
+        second = y + 0.5 * first
+        return second, 2.0 * jnp.roll(second, 1) + first, jnp.sum(first * second)
+
+    y = np.float32([0.5, 2.0])
+    assert fused(steps, y).count("sin(") == 1
+    check_function(steps, y)
+
+
 def test_what_a_product_copies_is_computed_on_the_way():
     text = fused(lambda x, y: jnp.tanh(x) @ (y * 2), X, X.T)
     assert "add(k in 512: tanh(x0[i, k]) * (x1[k, j] * 2.0:f32))" in text
