@@ -10,11 +10,11 @@ that axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 from .._base.tuples import NamedTuple
 from .._core.axes import named_axis
+from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr
 from .._core.leaks import check_leaks
 from .._core.sharding import ManualAxisType
 from .._core.stage import stage_closed
@@ -76,12 +76,7 @@ class ManualTrace(BatchTrace):
         avals = tuple(map(typeof, args))
         if any(type(aval) is not ShapedArray for aval in avals):
             return [NOWHERE.union(*axes)] * count
-        names = self.place.names
-        try:
-            return _by_mapping(primitive, avals, axes, names, tuple(params.items()))
-        except TypeError:  # a parameter that cannot be hashed
-            return _by_mapping.__wrapped__(primitive, avals, axes, names, tuple(params.items()))
-
+        return _by_functions(primitive, avals, axes, self.place.names, params)
 
     def shown(self, x: ManualTracer) -> str:
         """The text of a value: in eager code an array of its device."""
@@ -93,7 +88,25 @@ class ManualTrace(BatchTrace):
         return f"{self.place.text}:\n{data}\n"
 
 
-@lru_cache(maxsize=256)
+def _by_functions(primitive, avals: tuple, axes: tuple, names: tuple,
+                  params: dict[str, Any]) -> list[frozenset]:
+    """As :func:`_by_mapping`; kept with the jaxpr that the primitive runs, if it runs one."""
+    firsts = [value[0] if isinstance(value, tuple) and value else value
+              for value in params.values()]
+    closed = next((value for value in firsts if type(value) is ClosedJaxpr), None)
+    key = primitive, avals, axes, names, tuple(params.items())
+    try:
+        hash(key)
+    except TypeError:
+        closed = None
+    return _by_mapping(*key) if closed is None else _kept(closed, *key)
+
+
+@cached_by_jaxpr
+def _kept(closed: ClosedJaxpr, *key) -> list[frozenset]:
+    return _by_mapping(*key)
+
+
 def _by_mapping(primitive, avals: tuple, axes: tuple, names: tuple,
                 params: tuple) -> list[frozenset]:
     """The axes along which the results of a primitive vary that runs functions."""

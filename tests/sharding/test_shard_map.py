@@ -1,5 +1,8 @@
 """shard_map, smap and pmap on a mesh of one device."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -181,6 +184,26 @@ def test_types_state_the_axes_along_which_values_vary():
     seen.clear()
     old_shard_map(note, TWO, P("x"), None, False)(X[0])
     assert seen == ["float32[3]"]  # not recorded if not checked
+
+
+def test_eager_bodies_keep_no_arrays_alive():
+    def body(x):
+        w = np.ones(1000, np.float32)
+        alive.append(weakref.ref(w))
+
+        @tanx.custom_jvp
+        def f(y):
+            return y * w.sum()
+
+        f.defjvp(lambda primals, tangents: (f(*primals), tangents[0]))
+        return f(x)
+
+    alive: list = []
+    f = shard_map(body, mesh=ONE, in_specs=P("x"), out_specs=P("x"))
+    for _ in range(4):
+        np.testing.assert_array_equal(f(X[0]), 1000 * X[0])
+    gc.collect()
+    assert [ref() for ref in alive] == [None] * 4
 
 
 def test_rules_of_a_body_run_later():
