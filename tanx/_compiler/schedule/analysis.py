@@ -258,7 +258,7 @@ class Analysis:
         _, one, other = choice.args
         needed = set(walk(other, into=self.parts))
         return [node for node in walk(one, into=lambda n: () if n in needed else self.parts(n))
-                if node in needed and self._lengths[node] >= self.quick]
+                if node in needed and self.length(node) >= self.quick]
 
     def _nested_in_arms(self, choice: Op) -> list[Node]:
         """The largest parts of arms that have several users and would be too long in each."""
@@ -266,7 +266,8 @@ class Analysis:
             return []
 
         def is_long(node: Node) -> bool:
-            return self._nested[node] >= _DEEP and self._users[node] > 1 and self._safe[node]
+            return (self.is_safe(node) and self._nested[node] >= _DEEP
+                    and self._users.get(node, 0) > 1)  # positions of loads may have no user
         return [node for node in walk(
             *choice.args[1:], into=lambda n: () if is_long(n) else self._parts_and_arms(n))
             if is_long(node)]
