@@ -2,6 +2,7 @@
 
 import operator
 import pickle
+import sys
 import threading
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanx._loops.build import clamp_index, convert, flatten_index, select, unflatten_index
-from tanx._loops.expr import Const, Index, Op, Pick, State, bounds, const, facts_of, op
+from tanx._loops.expr import Const, Index, Op, Pick, State, bounds, const, facts_of, interned, op
 from tanx._loops.instructions import apply
 from tanx._loops.nest import Buffer
 from tanx._loops.show import show_expr
@@ -69,6 +70,21 @@ def test_threads_share_expressions():
     for thread in threads:
         thread.join()
     assert all(row[n] is made[0][n] for row in made for n in range(200))
+
+
+def test_freed_expressions_run_no_python_code():
+    """Python drops a KeyboardInterrupt that is raised in the callback of a weak reference."""
+    held = [Index("freed", n) + 1 for n in range(20)]
+    known = len(interned._interned)
+    called = []
+    sys.setprofile(lambda frame, event, arg: event == "call" and called.append(frame))
+    try:
+        held.clear()
+    finally:
+        sys.setprofile(None)
+    assert not called
+    Index("another", 7)
+    assert len(interned._interned) < known
 
 
 def test_free_variables():

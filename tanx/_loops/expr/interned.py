@@ -29,11 +29,18 @@ class _Interned(ref):
 
 
 _interned: dict[tuple, _Interned] = {}
-_lock = new_lock()  # a node may be freed while another one is being created
+_dead: list[_Interned] = []
+_lock = new_lock()  # for threads that make the same node
 
 
-def _forget(dead: _Interned) -> None:
-    with _lock:
+def _forget_dead() -> None:
+    """Remove the entries of nodes that were freed.
+
+    Not in a callback of the weak references, where Python would drop a KeyboardInterrupt: their
+    callback is ``_dead.append``, in which no signal handler runs.
+    """
+    while _dead:
+        dead = _dead.pop()
         if _interned.get(dead.key) is dead:
             del _interned[dead.key]
 
@@ -62,9 +69,10 @@ class Node:
             _set(node, name, value)
         _set(node, "free", node._free())
         _set(node, "holds", node._holds())
-        reference = _Interned(node, _forget)
+        reference = _Interned(node, _dead.append)
         reference.key = key
         with _lock:
+            _forget_dead()
             known = _interned.get(key)
             other = None if known is None else known()
             if other is not None:
