@@ -14,7 +14,7 @@ import numpy as np
 from .._core.jaxpr import Atom, JaxprEqn, Literal
 from .._core.types import ShapedArray
 from .._ops.base import transpose_p
-from .._ops.conv import Plan, plan_of
+from .._ops.conv import Plan, plan_of, whole_padding
 from .._ops.conv_shapes import ConvDimensionNumbers
 from .._ops.convert import convert_element_type_p
 from .._ops.operands import letter
@@ -65,12 +65,11 @@ def _order(steps: Plan, params, tuning: DecomposeTuning) -> tuple[int, ...]:
 def _padded(write, eqn: JaxprEqn, x: Atom, lhs: tuple[int, ...]) -> tuple[Atom, tuple]:
     """The padded operand, and the padding that remains."""
     holes, given = eqn.params["lhs_dilation"], eqn.params["padding"]
-    added = [[max(0, n // d) for n in ends] for ends, d in zip(given, holes)]
+    added, rest = whole_padding(given, holes)
     if any(map(any, added)):
         amounts = {d: (low, high, 0) for d, (low, high) in zip(lhs[2:], added)}
         dtype = x.aval.dtype
         zero = Literal(np.zeros((), dtype), ShapedArray((), dtype))
         x = write.apply(eqn, pad_p, x, zero, padding_config=tuple(
             amounts.get(d, (0, 0, 0)) for d in range(x.aval.ndim)))
-    return x, tuple((low - d * a, high - d * b)
-                    for (low, high), (a, b), d in zip(given, added, holes))
+    return x, rest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from math import gcd, prod
@@ -77,12 +77,16 @@ class ConvGeneralDilated(Primitive):
         steps = plan_of(x, w, params)
         x = np.moveaxis(x, steps.lhs_spec, range(x.ndim))
         w = np.moveaxis(w, steps.rhs_spec, range(w.ndim))
-        windows = _windows(_padded(x, params["padding"], params["lhs_dilation"]), steps, params)
-        images, kernels, *places = (steps.out.shape[d] for d in steps.out_spec)
-        kernel = w.reshape(steps.groups, kernels // steps.groups,
-                           steps.features * prod(steps.window)).swapaxes(1, 2)
-        total = np.moveaxis(_products(windows, kernel, steps.dtype), [0, -1], [1, 2]).reshape(
-            images, kernels, *places)
+        added, rest = whole_padding(params["padding"], params["lhs_dilation"])
+        x = _grouped(_padded(x, added), steps, params["batch_group_count"] > 1)
+        classes = list(_classes(steps, params, rest))
+        if len(classes) == 1:
+            total = _part(x, w, steps, classes[0])
+        else:
+            total = np.zeros([steps.out.shape[d] for d in steps.out_spec], steps.dtype)
+            for chosen in classes:
+                total[:, :, *(slice(c.first, None, c.period) for c in chosen)] = _part(
+                    x, w, steps, chosen)
         total = np.ascontiguousarray(np.moveaxis(total, range(total.ndim), steps.out_spec))
         return total if total.dtype == steps.out.dtype else cast(total, steps.out.dtype)
 
@@ -161,9 +165,6 @@ class ConvGeneralDilated(Primitive):
             return None
         steps = plan_of(x, w, params)
         read = _reader(x, w, steps, params["batch_group_count"] > 1)
-        classes = [residues(*numbers) for numbers in zip(
-            (out.shape[d] for d in steps.out_spec[2:]), steps.window, params["window_strides"],
-            (low for low, _ in params["padding"]), holes, params["rhs_dilation"])]
 
         def nest(chosen: Sequence[Residue]):
             def body(index):
@@ -178,7 +179,7 @@ class ConvGeneralDilated(Primitive):
                 return [build.store(out, _placed((*index[:2], *places), steps.out_spec), total)]
             lead = [out.shape[d] for d in steps.out_spec[:2]]
             return build.nest([*lead, *(c.places for c in chosen)], body)
-        return [nest(chosen) for chosen in product(*classes)]
+        return [nest(chosen) for chosen in _classes(steps, params, params["padding"])]
 
 
 conv_general_dilated_p: ConvGeneralDilated = ConvGeneralDilated()
@@ -253,6 +254,24 @@ def residues(places: int, window: int, stride: int, low: int, holes: int, dilati
         found.append(Residue(first, period, -(-(places - first) // period), tap or 0, apart, taps,
                              base, period * stride // holes, apart * dilation // holes))
     return found
+
+
+def _classes(steps: Plan, params, padding) -> Iterator[tuple[Residue, ...]]:
+    """The classes of places, one for each dimension of space; padding is less than the holes."""
+    return product(*(residues(*numbers) for numbers in zip(
+        (steps.out.shape[d] for d in steps.out_spec[2:]), steps.window, params["window_strides"],
+        (low for low, _ in padding), params["lhs_dilation"], params["rhs_dilation"])))
+
+
+def whole_padding(padding, holes) -> tuple[list[list[int]], tuple[tuple[int, int], ...]]:
+    """Padding as elements to add at both ends of an operand with holes, and what remains of it.
+
+    >>> whole_padding([(5, -1)], (2,))
+    ([[2, 0]], ((1, -1),))
+    """
+    added = [[max(0, n // d) for n in ends] for ends, d in zip(padding, holes)]
+    return added, tuple((low - d * a, high - d * b)
+                        for (low, high), (a, b), d in zip(padding, added, holes))
 
 
 # -- types -----------------------------------------------------------------------------------------
@@ -364,25 +383,39 @@ def _check_preferred(natural, preferred, facts) -> None:
 # -- NumPy -----------------------------------------------------------------------------------------
 
 
-def _padded(x: np.ndarray, padding, holes) -> np.ndarray:
-    """An array with zeros around and between its elements; negative padding removes elements."""
-    config = ((0, 0, 0), (0, 0, 0), *((low, high, d - 1) for (low, high), d in zip(padding, holes)))
+def _padded(x: np.ndarray, padding) -> np.ndarray:
+    """An array with zeros around its elements."""
+    config = ((0, 0, 0), (0, 0, 0), *((low, high, 0) for low, high in padding))
     return x if not any(map(any, config)) else pad_p.eval(
         x, np.zeros((), x.dtype), padding_config=config)
 
 
-def _windows(x: np.ndarray, steps: Plan, params) -> np.ndarray:
-    """The windows of an array, as a view: batch, group, features, places, window."""
-    if params["batch_group_count"] == 1:
-        x = x.reshape(steps.images, steps.groups, steps.features, *x.shape[2:])
-    else:
-        x = x.reshape(steps.groups, steps.images, *x.shape[1:]).swapaxes(0, 1)
-    places = [steps.out.shape[d] for d in steps.out_spec[2:]]
+def _grouped(x: np.ndarray, steps: Plan, by_batch: bool) -> np.ndarray:
+    """An array as batch, group, features, space."""
+    if by_batch:
+        return x.reshape(steps.groups, steps.images, *x.shape[1:]).swapaxes(0, 1)
+    return x.reshape(steps.images, steps.groups, steps.features, *x.shape[2:])
+
+
+def _part(x: np.ndarray, w: np.ndarray, steps: Plan, chosen: Sequence[Residue]) -> np.ndarray:
+    """The result at the places of a class: batch, kernels, places. Holes are not multiplied."""
+    places = [c.places for c in chosen]
+    w = w[:, :, *(slice(c.tap, c.tap + c.taps * c.apart, c.apart) for c in chosen)]
+    if 0 in w.shape or 0 in places:
+        return np.zeros((steps.images, len(w), *places), steps.dtype)
+    kernel = w.reshape(steps.groups, len(w) // steps.groups, -1).swapaxes(1, 2)
+    total = _products(_windows(x, chosen), kernel, steps.dtype)
+    return np.moveaxis(total, [0, -1], [1, 2]).reshape(steps.images, len(w), *places)
+
+
+def _windows(x: np.ndarray, chosen: Sequence[Residue]) -> np.ndarray:
+    """The windows of a grouped array, as a view: batch, group, features, places, window."""
+    x = x[:, :, :, *(slice(c.base, None) for c in chosen)]
     strides = x.strides[3:]
     return np.lib.stride_tricks.as_strided(
-        x, (*x.shape[:3], *places, *steps.window),
-        (*x.strides[:3], *(s * n for s, n in zip(strides, params["window_strides"])),
-         *(s * n for s, n in zip(strides, params["rhs_dilation"]))), writeable=False)
+        x, (*x.shape[:3], *(c.places for c in chosen), *(c.taps for c in chosen)),
+        (*x.strides[:3], *(s * c.stride for s, c in zip(strides, chosen)),
+         *(s * c.step for s, c in zip(strides, chosen))), writeable=False)
 
 
 def _products(windows: np.ndarray, kernel: np.ndarray, dtype: np.dtype) -> np.ndarray:

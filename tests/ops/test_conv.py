@@ -81,6 +81,31 @@ def test_windows_in_parts(groups, rank, monkeypatch):
     np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("padding", [(0, 0), (2, -1), (3, 4), (-2, 5)])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_holes_are_not_multiplied(padding, stride):
+    """A kernel's NaN, where it meets a hole, is in no result."""
+    x, kernel = jnp.arange(1.0, 6.0).reshape(1, 1, 5), jnp.array([[[jnp.nan, 2.0, 3.0]]])
+
+    def convolved(x, kernel):
+        return lax.conv_general_dilated(x, kernel, (stride,), [padding], lhs_dilation=(3,))
+    elements = np.zeros(13) * np.nan  # holes are NaN here
+    elements[::3] = x.ravel()
+    low, high = padding
+    # In padding, zeros at the places of elements are multiplied.
+    around = [np.where(np.arange(max(n, 0)) % 3 == 2, 0, np.nan) for n in padding]
+    elements = np.concatenate([around[0][::-1], elements, around[1]])
+    elements = elements[max(-low, 0):len(elements) - max(-high, 0)]
+    expected = []
+    for start in range(0, len(elements) - 2, stride):
+        window = elements[start:start + 3]
+        met = ~np.isnan(window)
+        expected.append((window[met] * np.array([np.nan, 2, 3])[met]).sum())
+    f = tanx.jit(convolved)
+    for got in [convolved(x, kernel), *(f(x, kernel) for _ in range(4))]:
+        np.testing.assert_array_equal(got.ravel(), np.array(expected, np.float32))
+
+
 @pytest.mark.parametrize("numbers", [("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW"),
                                      ("HWNC", "IHWO", "CNHW"), ("NCHW", "HWIO", "NHWC")], ids=str)
 def test_layouts(numbers):
