@@ -108,6 +108,14 @@ def test_loops(name, program):
         assert len(hot.spills) <= len(hot.lines) * (0.25 if few else 0.1)
 
 
+@pytest.mark.parametrize("name", ["neon", "sve"])
+def test_vectors_collected_from_many_places_stay_in_registers(name):
+    def sample(image, x, y):
+        return tanx.scipy.ndimage.map_coordinates(image, [x, y], 1, mode="nearest")
+    hot = code_of(MACHINES[name], sample, array(256, 256), array(10007), array(10007)).hot()
+    assert not hot.spills
+
+
 @pytest.mark.parametrize("name, program", cases(PRODUCTS))
 def test_products(name, program):
     """Sums stay in registers, and the machine's best instruction adds the products."""

@@ -118,6 +118,11 @@ class _Inventory:
     def length(self) -> int:
         return len(self.memory) + sum([length for length, _ in self.work])
 
+    def gathered(self, loop: Loop) -> int:
+        """How many loads read from computed positions in a loop."""
+        return sum([loads and loop.stride(terms) is None and not variables.isdisjoint(loop.covers)
+                    for terms, variables, loads in self.memory])
+
     def add(self, *roots: Node) -> None:
         """Add expressions and all their parts."""
         self.roots += roots
@@ -336,16 +341,18 @@ class Planner:
 
         If numbers in memory are half as wide as in registers, as for bfloat16, vectors of memory
         count: rounding after each step adds latency, which more vectors hide. Integers need few
-        registers and have dependency chains, so they count a third.
+        registers and have dependency chains, so they count a third. Without an instruction that
+        gathers, each lane of a gathered vector takes an address and a load.
         """
-        length = found.length - found.plain * 2 // 3
+        collecting = 0 if self.machine.has_masks else 2 * self._lanes(found) * found.gathered(loop)
+        length = found.length - found.plain * 2 // 3 + collecting
         vectors = 4 if length <= self.tuning.short else 2 if length <= self.tuning.long else 1
         narrow = all(2 * bits <= found.bits for bits, variables in found.items
                      if not variables.isdisjoint(loop.covers))
         if narrow and found.length <= self.tuning.brief and (
                 loop.parallel or len(found.work) >= self.tuning.rounded):
             vectors = 8
-        if loop.parallel and not found.folds and max(
+        if loop.parallel and not found.folds and 2 * collecting < found.length and max(
                 [length for length, _ in found.work], default=0) < self.tuning.special:
             vectors = max(vectors, self._vectors_of_chain(found, loop))
         if found.bits == WORD and any(loads and loop.stride(terms) == WORD
