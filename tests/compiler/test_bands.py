@@ -19,7 +19,7 @@ SMALL = replace(host(), caches=(1 << 15, 1 << 16, 1 << 20))
 
 @pytest.fixture(autouse=True)
 def small_caches(monkeypatch):
-    """Scores of a hundred tokens are as much for these as those of a thousand for others."""
+    """Small caches: a hundred tokens need as large a share of them as a thousand usually do."""
     for room in ("machine", "pipeline"):
         monkeypatch.setattr(f"tanx._compiler.{room}.host", lambda: SMALL)
 
@@ -86,7 +86,7 @@ def test_layers_that_are_alike_share_code():
     assert text.count("fadd <") < 2 * generate_one(attend).count("fadd <")
 
 
-def test_what_is_needed_later_goes_to_memory():
+def test_scores_used_again_are_stored_in_memory():
     def both(q, k, v):
         scores = jnp.exp(q @ jnp.swapaxes(k, -1, -2) * 0.1)
         return scores @ v, scores.sum(1)
@@ -104,7 +104,7 @@ def test_rows_of_one_matrix():
 
 
 @pytest.mark.parametrize("tokens", [127, 130])
-def test_rows_that_do_not_come_out_even(tokens):
+def test_bands_with_partial_rows(tokens):
     check_function(attend, *heads(tokens))
 
 

@@ -1,4 +1,4 @@
-"""Compiled programs do what the interpreter does: every row of every table, and odd shapes."""
+"""Compiled programs match the interpreter: every row of every table, and odd shapes."""
 
 import ctypes
 import gc
@@ -309,7 +309,7 @@ def at_the_end_of_memory(x):
 
 
 @pytest.mark.parametrize("n", [3, 16, 37, 64])
-def test_nothing_is_loaded_where_it_is_not_taken(n):
+def test_guarded_loads_do_not_read_out_of_bounds(n):
     x, open_up = at_the_end_of_memory(normal(n))
     i = np.array([0, n + 10 ** 9, 1, -1, n - 1, 5 * 10 ** 9] * 9)
     rules = [
@@ -464,7 +464,7 @@ def test_code_leaves_memory():
     assert gone() is None
 
 
-def test_what_was_not_used_for_long_is_let_go(monkeypatch):
+def test_least_recently_used_code_is_evicted(monkeypatch):
     load.clear()
     first = weakref.ref(load.compile_program(scaled(6)))
     monkeypatch.setattr(load, "LIMIT", 3 * first().nbytes)

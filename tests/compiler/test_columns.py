@@ -49,7 +49,7 @@ def test_columns_of_several_matrices(shape, reducer):
 @pytest.mark.parametrize("shape", [(70, 600), (70, 1000), (128, 512), (300, 5000)])
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_result_that_another_reduction_needs(shape, shared):
-    """The greatest of a column, then the sum of what is left; both in the same memory."""
+    """The maximum of a column, then the sum of the rest; both in the same memory."""
     x = numbers(shape)
     rows, _ = shape
 
@@ -119,7 +119,7 @@ def test_a_vector_times_a_small_matrix(n, m, dtype):
 
 
 @pytest.mark.parametrize("n", [64, 70, 100, 103])
-def test_products_that_replace_what_they_add_to(n):
+def test_products_that_overwrite_their_addend(n):
     rng = np.random.default_rng(0)
     x, p = rng.normal(size=n).astype(np.float32), rng.normal(size=(n, n)).astype(np.float32) / n
 
@@ -181,7 +181,7 @@ def test_columns_that_whole_vectors_leave(n):
 @pytest.mark.parametrize("columns", [2, 5, 20, 33, 50, 100])
 @pytest.mark.parametrize("rows", [16, 19, 203])
 def test_a_few_columns_whose_results_are_in_registers(rows, columns):
-    """All of them, and what whole vectors leave, go down together, and rows in turns."""
+    """Whole vectors and the remainder run down the rows together, several rows per step."""
     with tanx.enable_x64(True):
         for dtype in TYPES:
             x, y = numbers((rows, columns), dtype), numbers(rows, dtype)

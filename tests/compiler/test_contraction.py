@@ -205,7 +205,7 @@ PROLOGUES = [
     (16, 8, 20), (52, 22, 35), (260, 26, 210), (8, 64, 301), (152, 300, 19),
     (16, 20, 602), (4, 18, 700)])
 @pytest.mark.parametrize("fun", PROLOGUES, ids=range(len(PROLOGUES)))
-def test_what_comes_before(fun, rows, terms, columns):
+def test_operand_prologues(fun, rows, terms, columns):
     x, y, s = numbers(rows, terms), numbers(terms, columns, seed=1), numbers(terms, seed=2)
     check(fun, x, y, s, x > s, interpret=rows < 100)
 
@@ -213,7 +213,7 @@ def test_what_comes_before(fun, rows, terms, columns):
 @pytest.mark.parametrize("fun", [
     lambda x, y, s: jnp.maximum(x, 0) @ y, lambda x, y, s: jnp.exp(x) @ y,
     lambda x, y, s: (x * s) @ jnp.abs(y), lambda x, y, s: x @ (y.astype(jnp.float32) * 2)])
-def test_what_comes_before_is_not_stored(fun):
+def test_operand_prologues_are_not_stored(fun):
     x, y, s = numbers(512, 256), numbers(256, 384, seed=1), numbers(256, seed=2)
     plain, memory = (tanx.jit(f).lower(x, y, s).compile().memory_analysis().temp_size_in_bytes
                      for f in (lambda x, y, s: x @ y, fun))
@@ -226,7 +226,7 @@ def test_what_comes_before_is_not_stored(fun):
     lambda x, y: jnp.tanh(jnp.abs(x) @ y[:, :9] + 1), lambda x, y: x[:8] @ jnp.exp(y / 9),
     lambda x, y: x[:8] @ (y * y[0]) + y[:8]], ids=range(6))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32], ids=lambda d: d.__name__)
-def test_tasks_compute_what_they_need_of_an_operand(fun, dtype):
+def test_tasks_compute_their_part_of_an_operand(fun, dtype):
     with tanx.enable_x64(True):
         x, y = numbers(512, 512, dtype=dtype), numbers(512, 60, dtype=dtype, seed=1)
         program = build(tanx.make_jaxpr(fun)(x, y)).program
@@ -262,7 +262,7 @@ def test_batches_of_right_operands_that_tasks_copy(sizes):
         check(fun, x, y, interpret=False)
 
 
-def test_results_may_overwrite_what_is_added_to_them():
+def test_results_may_overwrite_their_addend():
     fun = tanx.jit(lambda x, w, r: jnp.tanh(x @ w) + r, donate_argnums=2)
     x, w, r = numbers(70, 50), numbers(50, 61, seed=1), numbers(70, 61, seed=2)
     np.testing.assert_allclose(fun(x, w, jnp.array(r)), np.tanh(x @ w) + r, atol=1e-5)
@@ -345,7 +345,7 @@ def some_bytes(*shape, seed=0):
 
 @pytest.fixture
 def few_bytes():
-    """Products of a few bytes also go by words."""
+    """Products of a few bytes also use whole words."""
     with settings({"contract.many_narrow": 1}):
         yield
 
@@ -361,7 +361,7 @@ def test_products_of_bytes(spec, terms, few_bytes):
           interpret=terms < 10)
 
 
-def test_products_of_bytes_go_by_four():
+def test_products_of_int8_use_dot4():
     x, y = some_bytes(64, 80), some_bytes(80, 64)
     fun = lambda x, y: jnp.matmul(x, y, preferred_element_type=jnp.int32)
     text = tanx.jit(fun).lower(x, y).as_text("loops")
@@ -370,8 +370,8 @@ def test_products_of_bytes_go_by_four():
     assert "dot4" not in text
 
 
-def test_a_factor_that_hangs_on_rows_and_columns_is_no_operand():
-    """Here it is a row of the identity, whose number both together make."""
+def test_a_factor_indexed_by_rows_and_columns_is_not_an_operand():
+    """Here it is a row of the identity, whose index depends on both."""
     def second(x):
         return tanx.jacfwd(lambda p: jnp.mean(jnp.cos(p)) + p[..., :1])(x).sum()
 

@@ -135,7 +135,7 @@ def test_a_branch_changes_a_large_carry_in_place():
     np.testing.assert_array_equal(result[:100], np.arange(100) % 3 == 0)
 
 
-def test_what_no_step_changes_is_computed_once():
+def test_loop_invariant_values_are_computed_once():
     def f(w, v, xs):
         return lax.scan(lambda c, x: (c + (w @ w.T) @ x, None), v, xs)[0]
     w = np.ones((64, 64), np.float32)
@@ -202,7 +202,7 @@ def test_rows_without_elements():
     assert tanx.jit(tanx.grad(f))(np.zeros((13, 0), np.float32)).shape == (13, 0)
 
 
-def test_folds_that_are_worth_no_task_beside_work_that_is():
+def test_small_folds_next_to_long_loops():
     """The gradient of a loop has long loops, and a sum of nine elements."""
     def f(x):
         start = jnp.var(x, axis=(0, 1), keepdims=True)
@@ -233,7 +233,7 @@ def test_rows_of_a_slice_are_read_where_they_are():
             np.testing.assert_allclose(y, z, rtol=1e-5)
 
 
-def test_a_number_may_be_the_one_row_of_a_loop():
+def test_scans_of_a_single_row():
     def loss(x):
         def step(c, r):
             return jnp.tanh(c @ jnp.outer(r, r) + r), c.sum()

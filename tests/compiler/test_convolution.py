@@ -114,7 +114,7 @@ def test_other_ranks():
         check(conv((1,) * len(space), "SAME", layout), x, w, interpret=False)
 
 
-def test_what_follows_is_computed_with_the_sums():
+def test_epilogues_are_fused_into_convolutions():
     x, w = operands(LAST, 2, 6, 8, 24, 3)
     b = numbers(24, seed=2)
 
@@ -181,7 +181,7 @@ def test_rows_whole_pages_apart_do_not_evict_each_other(channels, cache, most):
     assert rows and max(rows) <= most and (most < 16 or max(rows) > 8)
 
 
-def test_gathers_beside_interleaved_loads():
+def test_gathers_next_to_interleaved_loads():
     """Lanes that are off read the first element, which an interleaved load reads as well."""
     def fun(x, y, z):
         x = (x + y).reshape(1, 1, -1)

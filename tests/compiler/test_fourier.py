@@ -136,8 +136,8 @@ def test_results_do_not_depend_on_threads():
 @pytest.mark.parametrize("kind, shape", [
     ("ifft", (291, 130)), ("fft", (97, 60)), ("rfft", (67, 90)), ("irfft", (67, 90)),
     ("fft", (5, 7)), ("rfft", (67, 45)), ("fft", (1, 46656))])
-def test_no_two_tasks_do_the_same(kind, shape):
-    """Lines are transformed in the memory of the result, or rounded by what is beside them."""
+def test_tasks_do_not_overlap(kind, shape):
+    """Lines that two tasks write would differ between runs: they are transformed in place."""
     with settings({"fourier.grain": 1e-9}):
         x = operand(kind, *shape, double=True)
         length = shape[-1] if kind != "irfft" else 2 * shape[-1] - 2

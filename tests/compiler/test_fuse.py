@@ -58,7 +58,7 @@ def layer_norm(x, scale, shift):
     return centred * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * scale + shift
 
 
-def test_softmax_goes_over_memory_once():
+def test_softmax_is_one_loop_over_rows():
     assert fused(softmax, X) == """\
 for i in 256 parallel:
     t0[i] = max(k in 512: x0[i, k])
@@ -69,7 +69,7 @@ for i in 256 parallel:
         y0[i, j] = t3[i, j] / t4[i]"""
 
 
-def test_layer_norm_goes_over_memory_once():
+def test_layer_norm_is_one_loop_over_rows():
     assert fused(layer_norm, X, V, V) == """\
 for i in 256 parallel:
     t0[i] = add(k in 512: x0[i, k])
@@ -166,7 +166,7 @@ def test_an_expensive_number_in_a_part_of_several_arrays_is_computed_once():
     check_function(steps, y)
 
 
-def test_what_a_product_copies_is_computed_on_the_way():
+def test_copied_operands_of_products_are_computed_in_the_copy():
     text = fused(lambda x, y: jnp.tanh(x) @ (y * 2), X, X.T)
     assert "add(k in 512: tanh(x0[i, k]) * (x1[k, j] * 2.0:f32))" in text
     text = fused(lambda x, y: jnp.tanh(x) @ y, X, X.T[:, :64])  # tasks compute their rows
@@ -175,7 +175,7 @@ def test_what_a_product_copies_is_computed_on_the_way():
     assert text.count("for") == 2 and "x0[i, k] * t2[k] * x1" in text  # exp is not for each element
 
 
-def test_what_a_product_reads_where_it_is_is_stored():
+def test_operands_that_products_do_not_copy_are_stored():
     text = fused(lambda x, y: x[:40] @ jnp.tanh(y), X, X.T[:, :16])  # small, and near
     assert "add(k in 512: x0[i, k] * t1[k, j])" in text
     text = fused(lambda x, y: jnp.exp(x).sum(0) + jnp.exp(x) @ y, X, X.T[:, :1].repeat(512, 1))
@@ -188,7 +188,7 @@ def test_what_a_product_reads_where_it_is_is_stored():
     assert text.count("for") == 2  # others do
 
 
-def test_what_lies_between_products_follows_the_first():
+def test_work_between_products_is_fused_into_the_first():
     text = fused(lambda x, y: jnp.maximum(x @ y + 1, 0) @ x, X, X.T)
     assert "max" in text.split("for")[1] and "max" not in text.split("for")[2]
 
@@ -199,7 +199,7 @@ for i in 256 parallel:
     y0[i] = add(k in 512: exp(x0[i, k]) * x1[k])"""
 
 
-def test_what_follows_a_product_shares_its_loops_and_nothing_else_does():
+def test_only_epilogues_share_the_loops_of_a_product():
     def fun(x, y):
         z = x @ y
         return softmax(jnp.maximum(z + 1, 0.0)), x * 2
@@ -313,7 +313,7 @@ def test_the_work_grows_with_the_number_of_equations():
     assert_linear(lambda n: lambda: fuse(forms[n], host()), 8)
 
 
-def test_nests_hold_only_what_they_need():
+def test_nests_of_deep_networks_stay_small():
     program = build(network(4)).program
     for statement in statements_in(program.statements):
         assert len(expressions(statement)) < 10

@@ -56,7 +56,7 @@ def test_gamma_of_whole_parameters_is_a_sum():
     (spread(8, 200), spread(1, 400, 1), 1e-12),
     (spread(100, 2e4), spread(100, 2e4) * (0.5 + spread(0.1, 1, 1)), 3e-11),  # SciPy is not exact
     (spread(1e-20, 0.1), spread(0.01, 30, 1), 1e-13)], ids=range(5))
-def test_gamma_is_that_of_scipy(a, x, bound):
+def test_incomplete_gamma_matches_scipy(a, x, bound):
     for fun, other in GAMMA:
         assert relative(compiled(fun, a, x), other(a, x)) < bound
         narrow = a.astype(np.float32), x.astype(np.float32)
@@ -99,7 +99,7 @@ def test_beta_of_whole_parameters_is_a_sum():
     (spread(8, 2000), spread(0.1, 8, 1), 1 - spread(1e-6, 0.999, 2)),
     (spread(8, 5000), spread(8, 5000, 1), spread(1e-3, 0.999, 2)),
     (spread(0.1, 50), spread(0.1, 50, 1), spread(1e-30, 1e-3, 2))], ids=range(5))
-def test_beta_is_that_of_scipy(a, b, x):
+def test_incomplete_beta_matches_scipy(a, b, x):
     assert relative(compiled(lax.betainc, a, b, x), scipy.special.betainc(a, b, x)) < 1e-12
     narrow = tuple(v.astype(np.float32) for v in (a, b, x))
     want = scipy.special.betainc(*(v.astype(float) for v in narrow))

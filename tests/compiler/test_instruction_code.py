@@ -11,7 +11,7 @@ def test_the_tables_have_the_same_rows():
 
 
 @pytest.mark.parametrize("name", [name for name in INSTRUCTIONS if CODE[name].any is None])
-def test_a_row_has_code_for_the_kinds_that_it_accepts_and_no_others(name):
+def test_instructions_have_code_for_exactly_the_accepted_kinds(name):
     code = CODE[name]
     there = "f" * (code.f is not None) + "c" * (code.c is not None)
     there += "biu" * (code.i is not None or code.n is not None)
@@ -24,6 +24,6 @@ def test_a_row_has_code_for_the_kinds_that_it_accepts_and_no_others(name):
 
 
 @pytest.mark.parametrize("name", [name for name in INSTRUCTIONS if CODE[name].any is not None])
-def test_a_row_that_serves_all_kinds_has_no_other_code(name):
+def test_instructions_for_any_kind_have_no_special_code(name):
     code = CODE[name]
     assert code.f is code.c is code.i is code.n is None

@@ -74,7 +74,7 @@ def test_lanes_that_have_ended_read_nothing():
     agree(rule, [links], links.astype(np.int32))
 
 
-def test_what_does_not_change_in_a_loop_is_not_read_before_its_first_step():
+def test_invariant_loads_are_not_hoisted_above_the_first_step():
     def rule(at, x, starts):
         last = x[[starts[at]]]  # out of range where the loop does not run
         return while_loop([starts[at], const(0, x.dtype)],
@@ -131,7 +131,7 @@ def test_every_eighth_byte(dtype, count):
     agree(lambda at, x: reduce("max", 8, lambda k: x[[at[0] * 8 + k[0] + 1]], dtype(0)), [x], out)
 
 
-def test_what_depends_on_an_outer_loop_is_not_computed_in_each_step_of_inner_ones():
+def test_work_of_an_outer_loop_is_hoisted_out_of_inner_loops():
     def rule(at, x):
         value = x[[at[0]]]
         for k in range(40):

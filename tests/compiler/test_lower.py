@@ -51,7 +51,7 @@ for i in 3, j in 2 parallel:
 return y0, y1"""
 
 
-def test_results_that_are_there_already():
+def test_arguments_constants_and_views_as_results():
     table = jnp.arange(3.0)
 
     def fun(x, y):
@@ -64,13 +64,13 @@ def test_results_that_are_there_already():
     assert len(fuse(form.program, host()).statements) == 1
 
 
-def test_barriers_leave_nothing_behind():
+def test_barriers_lower_to_no_statements():
     form = lowered(lambda x: lax.optimization_barrier((jnp.sin(x), x, 2.0)), X)
     assert [b.name for b in form.results] == ["y0", "x0", "c0"]
     assert len(form.program.statements) == 1
 
 
-def test_views_share_the_buffer_of_what_they_show():
+def test_views_share_the_buffer_of_their_operand():
     closed = tanx.make_jaxpr(lambda x: (lax.squeeze(x[None], (0,)), lax.reshape(x, (6,))))(X)
     form = lower(closed)
     assert [b.name for b in form.results] == ["y0", "x0"]
@@ -103,7 +103,7 @@ def test_temporaries_of_rules_have_names_of_their_own():
     check(form.program)
 
 
-def test_what_has_no_form_says_so():
+def test_primitives_without_a_lower_rule_raise():
     closed = tanx.make_jaxpr(lambda x: tanx.jit(jnp.sin)(x))(X)
     with pytest.raises(NotImplementedError, match=r"tanx.lax.jit: has no lower rule"):
         lower(closed)

@@ -287,7 +287,7 @@ def test_limits_are_reached(name, far, limit, dtype):
         np.testing.assert_array_equal(compiled(name, -side), np.full(5, -limit, dtype))
 
 
-def test_functions_that_are_called_have_the_bits_of_those_written_out():
+def test_called_and_inlined_functions_give_equal_bits():
     """Some functions call others of the same name, such as zeta its series."""
     def fun(x):
         y = x + 1

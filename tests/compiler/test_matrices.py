@@ -99,7 +99,7 @@ def test_products_of_reflections():
         agree(linalg.householder_product, numbers(5, m, n), numbers(5, k, seed=1))
 
 
-def test_where_there_is_no_factor_it_is_nan():
+def test_cholesky_of_indefinite_matrices_is_nan():
     for n in (3, 6):
         x = positive(9, n)
         x[2] = -x[2]
@@ -197,7 +197,7 @@ def test_vectors_of_equal_values_are_orthogonal():
     np.testing.assert_allclose(u * s[:, None] @ vt, x, atol=1e-14)
 
 
-def test_vectors_are_orthogonal_whatever_the_sizes_of_elements():
+def test_vectors_are_orthogonal_for_badly_scaled_elements():
     """Squares of the smallest elements are not numbers, or not precise ones."""
     n, sizes = 20, np.logspace(0, -20, 20)
     x = numbers(4, n, n)
@@ -260,7 +260,7 @@ def test_eigenvalues_of_any_matrices(n, dtype):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6, 11])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_singular_values_alone(n, dtype):
+def test_singular_values_without_vectors(n, dtype):
     """Another algorithm finds values without vectors, also for singular matrices."""
     x = kinds_of_matrices(n).astype(dtype)
     x[:4, :, ::3] = 0
@@ -304,7 +304,7 @@ def test_nan_stays_in_its_matrix():
                 assert np.isfinite(np.delete(result, 2, 0)).all()
 
 
-def test_signs_of_vectors_are_those_of_larger_matrices():
+def test_signs_of_vectors_do_not_depend_on_the_matrix_size():
     """By LAPACK or by our code: the first element that is not small is positive."""
     x = np.random.default_rng(0).standard_normal((40, 40))
     for square in (x + x.T, x[:7, :7] + x[:7, :7].T):

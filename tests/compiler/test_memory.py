@@ -136,7 +136,7 @@ def test_memory_is_used_again():
     assert set(memory.offsets.values()) == {0, 4032}
 
 
-def test_the_arena_is_close_to_what_is_needed_at_a_time():
+def test_the_arena_is_close_to_peak_memory():
     sizes = np.random.default_rng(0).integers(1, 5000, 300)
     memory = plan(chain(sizes))
     check_plan(memory)
@@ -198,7 +198,7 @@ def test_temporaries_are_guests_of_outputs(donated):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
-def test_the_arena_is_for_what_outputs_have_no_room_for():
+def test_temporaries_use_the_memory_of_outputs():
     closed = tanx.make_jaxpr(training_step)(*STEP)
     program = build(closed).program
     alone, hosted = plan(program), plan(program, guests=True)
@@ -230,7 +230,7 @@ def kept_until_the_end(count):
     return Program((x,), tuple(outs), tuple(temps), (*first, *last[::-1]))
 
 
-def test_each_temporary_finds_an_output_that_comes_later():
+def test_temporaries_use_the_memory_of_later_outputs():
     memory = plan(kept_until_the_end(20), guests=True)
     check_plan(memory)
     assert memory.size == 1 << 17  # of the one whose output is the last
@@ -345,7 +345,7 @@ def test_the_checker_finds_guests_in_outputs_that_are_updated(guests):
         check_plan(wrong)
 
 
-def test_outputs_that_are_updated_take_no_guests():
+def test_updated_outputs_do_not_host_temporaries():
     """The copy of a donated array that is updated in part disappears, but not its elements."""
     def fun(i, x, y, j):
         z = jnp.square(y)

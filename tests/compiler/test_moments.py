@@ -48,14 +48,14 @@ def test_columns_are_read_once(any_size):
 @pytest.mark.parametrize("shape, axis", [
     ((8, 16), 0), ((9, 17), 0), ((200,), None), ((3, 300), 1), ((5, 6, 7, 8), (0, 2, 3)),
     ((5, 6, 7, 33), (0, 3)), ((4, 12, 20), (0, 1)), ((4, 64, 16), 1)])
-def test_small_programs_give_the_same(any_size, shape, axis):
+def test_grouped_mean_and_variance_match_numpy(any_size, shape, axis):
     x = numbers(*shape, mean=3.0)
     mean, variance = tanx.jit(lambda x: (x.mean(axis), x.var(axis, ddof=1)))(x)
     np.testing.assert_allclose(mean, x.mean(axis), rtol=1e-5)
     np.testing.assert_allclose(variance, x.var(axis, ddof=1), rtol=1e-5)
 
 
-def test_what_fits_a_cache_is_left_alone():
+def test_variances_of_cached_arrays_are_not_grouped():
     assert groups(lambda x: jnp.var(x, axis=0), 100, 100) == 0
     assert groups(lambda x: jnp.var(x, axis=1), 4096, 4096) == 0
     assert groups(lambda x: jnp.var(x, axis=0), 4096, 4096) == 1
@@ -87,7 +87,7 @@ def test_equal_elements_have_no_variance(not_so_far):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_one_element_that_is_no_number_shows_in_its_column_alone(not_so_far, value):
+def test_nan_and_infinity_affect_only_their_column(not_so_far, value):
     x = numbers(1100, 1030)
     x[700, 5] = value
     found = tanx.jit(lambda x: x.var(0))(x)

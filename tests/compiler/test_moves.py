@@ -61,7 +61,7 @@ def test_orders_of_dimensions(order, shape):
 
 
 @pytest.mark.parametrize("size", [5, 16, 50])
-def test_what_is_computed_from_both_orders(size):
+def test_elements_read_in_both_orders(size):
     x, b = numbers((size, size), "float32"), numbers(size, "float32")
 
     def rule(at, x, b):
@@ -155,7 +155,7 @@ def test_groups_of_neighbours(dtype, size, n):
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_groups_that_change_on_the_way(size):
+def test_groups_read_elements_stored_in_the_same_step(size):
     """An element that was stored is read as it is now, not as it was loaded with its group."""
     x = numbers((50, size), "float32")
 
@@ -205,7 +205,7 @@ def test_orders_of_dimensions_in_blocks(order, shape, everything_is_far):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8", "bool"])
 @pytest.mark.parametrize("n", [16, 33, 70])
-def test_what_is_computed_in_blocks(dtype, n, everything_is_far):
+def test_transposed_reads_in_blocks(dtype, n, everything_is_far):
     """With neighbours of both kinds, choices, and elements that are the same for a row."""
     x, y, row = numbers((n, n), dtype), numbers((n, n), dtype)[::-1].copy(), numbers((n,), dtype)
     how, ufunc = ("or", np.bitwise_or) if dtype == "bool" else ("add", np.add)
@@ -233,7 +233,7 @@ def test_small_arrays_need_no_rooms():
     ((256, 256, 256), (1, 0, 2), False),  # pieces of 1 KB here and there
     ((256, 256, 256), (0, 1, 2), True), ((8, 64, 16384), (1, 0, 2), True),
     ((64, 64, 64), (1, 0, 2), True)])
-def test_what_no_processor_foresees_is_asked_for(shape, order, foreseen):
+def test_transposes_prefetch_short_scattered_rows(shape, order, foreseen):
     x = np.empty(shape, np.float32)
     program = element_program(transpose, [x], x.transpose(order), {"order": order})
     assert ("call void @llvm.prefetch" not in generate(program, host()).text) == foreseen
@@ -245,7 +245,7 @@ def test_what_no_processor_foresees_is_asked_for(shape, order, foreseen):
     (lambda x: jnp.sum(x, 0), (4096, 1024), True),  # four rows at a time
     (lambda x: jnp.var(x, 1), (1 << 18, 16), False),
     (lambda x: jnp.sum(x, (0, 2)), (16, 64, 4096), True)])
-def test_what_memory_may_bring_meanwhile_is_asked_for(function, shape, asked):
+def test_reductions_prefetch_the_next_rows(function, shape, asked):
     text = tanx.jit(function).lower(tanx.ShapeDtypeStruct(shape, np.float32)).as_text("llvm")
     assert ("call void @llvm.prefetch" in text) == asked
 
@@ -266,7 +266,7 @@ def test_padding_between_elements(dtype, config):
     np.testing.assert_array_equal(out, expected)
 
 
-def test_iterations_that_do_things_in_turn():
+def test_loops_are_split_by_residues():
     x = np.empty((5, 100), np.float32)
     program = element_program(lambda at, x: select(op("eq", at[1] % 3, 1), x[[at[0], at[1] // 3]],
                                                    const(7, np.float32)),
@@ -300,7 +300,7 @@ def test_elements_of_rows_where_there_are_any(dtype, shift):
     np.testing.assert_array_equal(out, expected)
 
 
-def test_what_is_the_same_in_all_lanes_of_a_block_of_merged_loops():
+def test_uniform_values_in_blocks_of_merged_loops():
     x = np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)
     with settings({"transposes.far": 0, "transposes.read": 64,
                    "contract.tiny_rows": 1}):

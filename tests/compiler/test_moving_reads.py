@@ -1,4 +1,4 @@
-"""Equations tell which loops certainly do not fit in registers."""
+"""Loops whose equations show that they do not fit in registers."""
 
 import numpy as np
 import pytest
@@ -39,15 +39,15 @@ def loop_of(function, args):
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_what_moves(name):
+def test_reads_that_move_with_the_step(name):
     function, args, moves = LOOPS[name]
     eqn = loop_of(function, args)
     flow = eqn.primitive.flow(eqn.params)
     assert reads_move(flow, [True] * len(eqn.outvars), 16, 0) is moves
-    assert not reads_move(flow, [True] * len(eqn.outvars), 16, 1000)  # too short to be looked at
+    assert not reads_move(flow, [True] * len(eqn.outvars), 16, 1000)  # too short to be examined
 
 
-def test_what_is_not_wanted_is_not_looked_at():
+def test_equations_of_unused_results_are_skipped():
     eqn = loop_of(scan(lambda x, y: (x * 2, y / y.sum())), (X, X))
     flow = eqn.primitive.flow(eqn.params)
     assert reads_move(flow, [True, True], 16, 0)

@@ -52,7 +52,7 @@ def number(name, source, kind="temp"):
     return made, Nest((), (), (store(made, (), Load(source, ()) + const(1.0, made.dtype)),))
 
 
-def test_numbers_stay_behind_what_they_need():
+def test_scalars_stay_after_their_operands():
     x = Buffer("x0", (), np.dtype(np.float32))
     rows = Buffer("x1", (8,), np.dtype(np.float32))
     kept = Buffer("y0", (8,), np.dtype(np.float32), "output")
@@ -64,7 +64,7 @@ def test_numbers_stay_behind_what_they_need():
     assert numbers_first(program).statements == (make_a, make_b, make_y, copied)
 
 
-def test_numbers_that_change_stay_where_they_are():
+def test_overwritten_scalars_are_not_moved():
     """An input that is overwritten is read before or after the write, as in the program."""
     x = Buffer("x0", (), np.dtype(np.float32))
     rows, kept = (Buffer(name, (8,), np.dtype(np.float32)) for name in ("x1", "y0"))

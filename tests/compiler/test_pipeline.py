@@ -45,7 +45,7 @@ def test_a_wrong_pass_is_caught(monkeypatch):
         build(closed)
 
 
-def test_the_types_of_results_are_those_of_the_original():
+def test_modules_keep_the_types_of_results():
     module = build(tanx.make_jaxpr(lambda x, n: (x.reshape(-1) * 1, n + 0, 1.0))(X, 3))
     assert [str(a) for a in module.out_avals] == ["float32[12]", "~int32[]", "~float32[]"]
     assert module.out_avals[1].weak_type
@@ -97,7 +97,7 @@ def test_short_rows_are_joined_in_one_nest(parts, dtype):
     assert len(module.program.statements) == 2
 
 
-def test_loops_are_divided_where_memory_is():
+def test_loops_are_split_at_the_dimensions_of_memory():
     x = np.arange(6 * 4 * 8 * 16, dtype=np.float32).reshape(6, 4, 8, 16)
     module = check_function(lambda x: jnp.moveaxis(x, 1, 2).reshape(6, 8, 64) * 2, x)
     (nest,) = module.program.statements

@@ -32,7 +32,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_is_far_is_prefetched(name):
+def test_distant_reads_are_prefetched(name):
     function, *args, wanted = PROGRAMS[name]
     with as_host(MACHINE):
         lowered = tanx.jit(function).lower(*args)
@@ -44,13 +44,13 @@ def test_what_is_far_is_prefetched(name):
     (lambda x: x[::2] * 2, (zeros(64, 40),)), (lambda x: x + 1, (zeros(4096, 4096),)),
     (lambda x, i: x.at[i].add(1.0), (zeros(1000), zeros(10_000, dtype=np.int32))),
 ])
-def test_what_is_near_or_foreseen_is_not(function, args):
+def test_near_and_regular_reads_are_not_prefetched(function, args):
     with as_host(MACHINE):
         lowered = tanx.jit(function).lower(*args)
         assert "prefetch" not in lowered.as_text("schedule") + lowered.as_text("llvm")
 
 
-def test_code_prefetches_nothing_but_what_the_schedule_says():
+def test_code_prefetches_only_scheduled_reads():
     with as_host(MACHINE), settings({"access.far": 1 << 40, "access.scattered": 1 << 40}):
         for function, *args, _ in PROGRAMS.values():
             assert "prefetch" not in tanx.jit(function).lower(*args).as_text("llvm")

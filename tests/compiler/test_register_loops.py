@@ -216,7 +216,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_compiled_loops_do_what_eval_does(name):
+def test_compiled_loops_match_eval(name):
     fun, args = CASES[name]
     module = check_function(fun, *args)
     assert not any(isinstance(s, Call) for s in statements_in(module.program.statements))
@@ -252,7 +252,7 @@ def test_counters_are_not_carried():
     assert len(fold.states) == 1 and not isinstance(fold, While)
 
 
-def test_results_that_nobody_reads_are_not_stored():
+def test_unused_scan_outputs_are_not_stored():
     program = program_of(lambda x: lax.scan(lambda c, _: (c * 0.5, c), x, None, length=9)[0],
                          np.float32(1))
     assert not any(isinstance(s, Nest) and SEQUENTIAL in s.kinds for s in program.statements)
@@ -265,14 +265,14 @@ def test_results_that_nobody_reads_are_not_stored():
     (lambda x: lax.while_loop(lambda c: c.sum() < 9.0, lambda c: c + 1.0, x), (normal(64),)),
     (lambda x: lax.while_loop(lambda c: c[0] < 9.0, lambda c: jnp.sort(c) + 1.0, x), (normal(4),)),
 ], ids=["neighbours", "a sum", "a sum in a condition", "a sort"])
-def test_loops_that_need_arrays_are_left_to_others(fun, args):
+def test_loops_that_need_arrays_do_not_run_in_registers(fun, args):
     program = check_function(fun, *args).program
     assert not any(isinstance(n, While) or isinstance(n, Fold) and not n.combine
                    for s in statements_in(program.statements) for e in expressions(s)
                    for n in walk(e))
 
 
-def test_what_a_loop_writes_down_is_no_matter_for_registers():
+def test_loops_that_write_arrays_do_not_run_in_registers():
     """Computed separately, each element would run the whole loop."""
     def fun(x, n):
         def step(state):

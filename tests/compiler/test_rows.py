@@ -26,7 +26,7 @@ def test_two_sums_in_the_same_loop():
     check_function(lambda x, y: x @ x[0] + y @ x[1], x, y)
 
 
-def test_rows_share_what_they_read():
+def test_rows_share_loads_of_the_vector():
     from tanx._compiler.emit.cpu.module import generate
     from tanx._compiler.machine import host
     from tanx._compiler.pipeline import build
@@ -39,7 +39,7 @@ def test_rows_share_what_they_read():
 
 
 @pytest.mark.parametrize("shape", [(9, 20), (64, 50), (101, 33), (1000, 16), (3, 70, 24)])
-def test_much_that_is_made_of_sums(shape):
+def test_long_epilogues_of_row_sums(shape):
     """With many rows it has a separate loop, which reads the stored sums."""
     rng = np.random.default_rng(0)
     x, v, y = (rng.normal(size=s).astype(np.float32) for s in (shape, shape[-1:], shape[:-1]))
@@ -51,7 +51,7 @@ def test_much_that_is_made_of_sums(shape):
     check_function(lambda x, v, y: (slope(x, v, y), x @ v, jnp.sin(x @ v) * y), x, v, y)
 
 
-def test_much_that_is_made_of_sums_does_not_change_how_rows_are_read():
+def test_long_epilogues_do_not_change_how_rows_are_read():
     from tanx._compiler.emit.cpu.module import generate
     from tanx._compiler.machine import host
     from tanx._compiler.pipeline import build
@@ -78,7 +78,7 @@ def test_long_rows_of_narrow_numbers():
 
 
 @pytest.mark.parametrize("m", [17, 18, 22, 31, 50])
-def test_what_whole_vectors_leave_of_rows_meets_no_numbers_that_are_not_there(m):
+def test_unused_lanes_of_row_remainders_do_not_make_nan(m):
     """Infinity times a zero in an unused lane would be NaN."""
     x = np.full((35, m), np.inf, np.float32)
     x[1::2] = -1

@@ -69,7 +69,7 @@ def test_errors_do_not_grow_with_the_length(shape):
     np.testing.assert_allclose(tanx.jit(lambda x: jnp.cumsum(x, -1))(x), exact, rtol=3e-7)
 
 
-def test_what_is_made_of_running_values_in_one_loop():
+def test_functions_of_running_sums():
     x = values((6, 1000))
     exact = np.cumsum(x.astype(np.float64) * 2, 1)
     got = tanx.jit(lambda x: jnp.cumsum(x * 2, 1) * 0.5 + x)(x)
@@ -90,7 +90,7 @@ def test_memory_that_is_overwritten():
                                atol=1)
 
 
-def test_what_is_no_number_shows_from_there_on():
+def test_nan_and_infinity_propagate_along_the_scan():
     x = values((3, 200))
     x[1, 70] = np.nan
     x[2, 70] = np.inf
@@ -133,7 +133,7 @@ def test_long_columns_are_as_exact_as_rows():
 
 
 @pytest.mark.parametrize("length", [32, 47, 100, 5000])
-def test_what_goes_backwards_may_read_and_store_several_arrays(length):
+def test_reverse_scans_of_several_arrays(length):
     """Lanes keep the order of memory only if all accesses do."""
     x, y = values((3, length), "int32"), values((3, length), "int32", seed=1)
     expected = np.cumsum((x + y[:, :1])[:, ::-1], axis=1, dtype=np.int32)

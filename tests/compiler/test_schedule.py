@@ -68,7 +68,7 @@ for t in 64 tasks, i in 64, j in 1000 parallel:
     y0[t * 64 + i, j] = x0[t * 64 + i, j] + x0[t * 64 + i, j]"""
 
 
-def test_what_is_left_over_is_a_statement_of_its_own():
+def test_remainders_of_tasks_are_a_separate_statement():
     program = scheduled(lambda x: 2 * x, (1_000_003,))
     tasks, rest = program.statements
     assert tasks.kinds[0] == TASKS and TASKS not in rest.kinds
@@ -81,7 +81,7 @@ def test_short_loops_are_tasks_as_they_are():
     assert head.startswith("for i in 2, j in 3, t in ") and " tasks, l in " in head
 
 
-def test_what_is_read_several_times_is_read_in_one_task():
+def test_repeated_reads_stay_in_one_task():
     (head,) = heads(lambda x: jnp.tile(x, 4), (1 << 21,))
     assert head == "for t in 64 tasks, i in 4, j in 32768 parallel:"
     (head,) = heads(lambda x: jnp.tile(x, 4000), (1000,))
@@ -105,12 +105,12 @@ def test_columns_are_taken_in_long_pieces():
     assert first == "for t in 10 tasks, i in 1000 parallel:" and "tasks" not in second
 
 
-def test_pieces_are_short_where_there_are_no_long_ones():
+def test_small_transposes_are_cut_into_short_tasks():
     (head,) = heads(jnp.transpose, (512, 512))
     assert head == "for t in 8 tasks, i in 64, j in 512 parallel:"
 
 
-def test_few_tasks_are_more():
+def test_small_work_has_enough_tasks_for_balance():
     """With five tasks, one of two threads would have three."""
     (head,) = heads(jnp.arctan, (100_000,))
     assert 16 <= int(head.split()[3]) <= 40
@@ -147,7 +147,7 @@ def test_lines_are_sorted_in_tasks():
     assert "temp t2: u64[1,70]" in show(scheduled(jnp.sort, (50, 70)))
 
 
-def test_iterations_that_meet_are_not_split():
+def test_conflicting_stores_are_not_split_into_tasks():
     def rule(into, x, at):
         return [copy(into[0], x), nest(x.shape, lambda k: [
             store(into[0], [as_index(at[k])], x[k], "add")])]
@@ -215,7 +215,7 @@ def test_many_updates_of_few_elements_are_made_apart():
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "complex64", "uint8", "bfloat16"])
 @pytest.mark.parametrize("combine", ["add", "max", "multiply", "min"])
-def test_updates_that_meet(combine, dtype, tiny_tasks):
+def test_scatter_updates_of_repeated_indices(combine, dtype, tiny_tasks):
     """With negative and out-of-bounds indices; elements without updates are unchanged."""
     rng = np.random.default_rng(0)
     x = np.array([-0.0, 0.0, 1, 2, 3, 4, 5], dtype)

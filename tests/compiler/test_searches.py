@@ -30,7 +30,7 @@ def test_few_elements_are_searched_at_once(shape, axis):
     assert "max(" not in shown(lambda x: jnp.argmax(x, axis=axis), *shape).replace("argmax(", "")
 
 
-def test_nothing_is_searched_that_may_not_be_there():
+def test_argmax_in_a_branch_is_not_hoisted():
     """An argmax in a branch of a choice is not computed before the choice."""
     def first(x, i):
         return jnp.where(x[:, 0] > 0, jnp.argmax(x, axis=1), i)

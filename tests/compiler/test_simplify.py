@@ -48,7 +48,7 @@ def body(fun, *args) -> str:
     lambda x: tanx.jit(lambda y: tanx.jit(lambda z: z)(y))(x),
     lambda x: lax.reduce_max(x.reshape(8, 1), (1,)), lambda x: jnp.squeeze(x[None]),
 ])
-def test_what_does_nothing_goes(fun):
+def test_no_ops_are_removed(fun):
     with tanx.enable_x64(True):
         assert body(fun, X) == ""
 
@@ -59,7 +59,7 @@ def test_what_does_nothing_goes(fun):
     lambda x: lax.max(x, np.int8(-128)), lambda x: x.astype("int32").astype("int8"),
     lambda x: x.astype("float32").astype("int8"), lambda x: x & x, lambda x: lax.neg(lax.neg(x)),
 ])
-def test_what_does_nothing_to_integers_goes(fun):
+def test_no_ops_on_integers_are_removed(fun):
     assert body(fun, N) == ""
 
 
@@ -71,7 +71,7 @@ def test_what_does_nothing_to_integers_goes(fun):
      "convert_element_type convert_element_type"),
     (lambda x: x ** 0.5, "pow"), (lambda x: x == x, "eq"),
 ])
-def test_what_only_seems_to_do_nothing_stays(fun, left):
+def test_apparent_no_ops_are_kept(fun, left):
     assert body(fun, X) == left
 
 
@@ -90,7 +90,7 @@ def test_what_only_seems_to_do_nothing_stays(fun, left):
     (lambda x: jnp.where(x > 0, True, False), "gt"),
     (lambda x: x.reshape(2, 4)[0].reshape(4, 1), "reshape slice reshape"),
 ])
-def test_what_can_be_said_shorter(fun, left):
+def test_equations_are_replaced_by_shorter_ones(fun, left):
     assert body(fun, X) == left
 
 
@@ -153,7 +153,7 @@ def test_large_constants_are_not_computed():
     assert body(lambda x: x + jnp.arange(100_000.0)[-1:] * 0.3, X).startswith("iota")
 
 
-def test_constants_that_are_not_used_go():
+def test_unused_constants_are_removed():
     table = np.arange(3000.0, dtype=np.float32)
     simple = simplified(lambda x: (x + jnp.asarray(table)[:8], jnp.asarray(table) + 1)[0] * 1, X)
     assert len(simple.consts) == 1
@@ -169,7 +169,7 @@ def test_arrays_of_equal_elements_become_scalars():
   in (c,) }"""
 
 
-def test_what_is_repeated_is_computed_before():
+def test_broadcasts_move_after_elementwise_equations():
     def fun(x, s):
         rows = jnp.broadcast_to(jnp.exp(x[:1]), (2, 3))
         return jnp.sin(rows) * 2 + rows, jnp.ones((2, 3), "float32") / (1 + s)
@@ -224,7 +224,7 @@ def test_calls_are_inlined():
     assert body(lambda x: tanx.jit(lambda y: inner(y) * 2)(x), X) == "sin mul"
 
 
-def test_what_checkpoint_computes_again_is_not_merged():
+def test_recomputation_by_checkpoint_is_not_merged():
     def loss(x):
         return jnp.sum(tanx.checkpoint(lambda y: jnp.sin(jnp.exp(y)))(x))
     names = body(lambda x: tanx.value_and_grad(loss)(x), M)
@@ -232,7 +232,7 @@ def test_what_checkpoint_computes_again_is_not_merged():
     assert "optimization_barrier" in names
 
 
-def test_equations_with_unused_results_go():
+def test_equations_with_unused_results_are_removed():
     def fun(x):
         jnp.exp(x)
         return tanx.jit(lambda y: (jnp.sin(y), jnp.cos(y)))(x)[0]

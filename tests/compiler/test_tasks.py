@@ -73,7 +73,7 @@ def joined(*statements, shared=None):
 FIRST = loop(T, lambda i, j: X[i, j] * 2)
 
 
-def test_a_task_goes_on_with_what_it_has_made():
+def test_tasks_continue_with_their_own_results():
     (both,) = joined(FIRST, loop(Y, lambda i, j: op("exp", T[i, 7 - j])))
     assert both.kinds == (TASKS,) and len(both.body) == 2
 
@@ -88,14 +88,14 @@ def test_other_loops_stay_as_they_are(later):
     assert joined(FIRST, later) == (FIRST, later)
 
 
-def test_memory_that_others_still_read_is_not_written():
+def test_loops_that_overwrite_shared_memory_are_not_merged():
     later = loop(Y, lambda i, j: T[i, j])
     first = loop(T, lambda i, j: X[63 - i, j])
     assert len(joined(first, later)) == 1
     assert len(joined(first, later, shared={Y: X})) == 2
 
 
-def test_what_stands_between_goes_first_or_last():
+def test_statements_between_merged_loops_move_before_or_after():
     before = nest(Z.shape, lambda at: [Store(Z, at, X[at])])
     after = nest(Z.shape, lambda at: [Store(Z, at, T[at])])
     later = loop(Y, lambda i, j: T[i, j])

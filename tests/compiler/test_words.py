@@ -134,6 +134,6 @@ def test_code_for_a_server(times, rows, instruction, adds):
         "tilerelease" in line for line in lines)
 
 
-def test_permission_is_asked_for_once():
+def test_permission_is_requested_once():
     assert is_permitted() is is_permitted()
     assert not host().has_matrix_registers or is_permitted()

@@ -52,12 +52,12 @@ ONES = np.ones((8, 8), np.float32)
     (lambda: op("convert", A, dtype="datetime64[s]"), "no elements of dtype"),
     (lambda: op("exp", X[[A, B]], y=3), "y"),
 ])
-def test_what_cannot_be_meant_is_refused(make, message):
+def test_invalid_expressions_are_refused(make, message):
     with pytest.raises(TypeError, match=message):
         make()
 
 
-def test_conditions_of_none():
+def test_conditions_without_operands():
     assert show_expr(all_of()) == "true" and show_expr(any_of()) == "false"
     assert show_expr(any_of(A < 3, B < 3)) == "(i < 3) | (j < 3)"
 
@@ -100,7 +100,7 @@ def test_walk_visits_each_node_once_children_first():
     assert set(loads(value)) == {X[[A, B]], X[[A, 0]]}
 
 
-def test_substitution_simplifies_and_keeps_what_it_can():
+def test_substitution_simplifies_and_reuses_expressions():
     total = reduce("add", 8, lambda k: X[[A, *k]])
     value = total + X[[B, 7 - A]]
     assert substitute(value, {A: 7 - B}) is substitute(value, {A: 7 - B})

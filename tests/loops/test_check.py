@@ -220,7 +220,7 @@ def test_wrong_programs_are_refused(name):
     (X[[I8, op("min", I8, 3)]], True),
     (X[[I8, convert(op("convert", X[[I8, 0]], dtype="uint8"), INDEX) // 64]], True),
 ], ids=str)
-def test_what_intervals_can_prove(value, proved):
+def test_bounds_proved_by_intervals(value, proved):
     assert (check(storing(value)) == ()) is proved
 
 

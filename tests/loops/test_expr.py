@@ -32,7 +32,7 @@ def test_equal_structure_is_one_object():
     assert State("s", "f4") is State("s", "float32")
 
 
-def test_constants_are_told_apart_by_their_bits():
+def test_constants_are_distinguished_by_their_bits():
     assert Const(0.0, "float32") is not Const(-0.0, "float32")
     assert Const(float("nan"), "float32") is Const(float("nan"), "float32")
     assert len({Const(1, d) for d in ("int64", "int32", "float32", "bool", "bfloat16")}) == 5
@@ -45,7 +45,7 @@ def test_constants_do_not_lose_their_fraction():
         const(1j, "float32")
 
 
-def test_equality_builds_nothing_and_expressions_have_no_truth():
+def test_equality_is_identity_and_truth_values_raise():
     assert (A == B) is False
     with pytest.raises(TypeError, match="no truth value"):
         bool(A < B)
@@ -127,7 +127,7 @@ def test_int64_values_may_wrap_so_division_stays():
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.data())
-def test_reshape_there_and_back_is_nothing(shape, data):
+def test_flattening_an_unflattened_index_simplifies(shape, data):
     size = int(np.prod(shape))
     flat = Index("n", size)
     assert show_expr(flatten_index(unflatten_index(flat, shape), shape)) == (

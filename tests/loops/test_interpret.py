@@ -103,7 +103,7 @@ def test_deep_expressions_need_no_deep_stack():
 # -- laziness --------------------------------------------------------------------------------------
 
 
-def test_select_does_not_load_what_it_does_not_take():
+def test_select_does_not_load_the_side_not_taken():
     x = np.array([5.0], np.float32)
     result = compute(lambda at, x: select(at[0] < 1, x[at], -1.0), [x], np.zeros(4, np.float32))
     np.testing.assert_array_equal(result, [5, -1, -1, -1])
@@ -159,7 +159,7 @@ def test_an_operand_must_keep_its_dtype():
         Operand((2,), np.float32, lambda at: at[0])[[const(0)]]
 
 
-# -- what the interpreter finds --------------------------------------------------------------------
+# -- errors found by the interpreter ---------------------------------------------------------------
 
 
 def test_an_index_out_of_range_names_the_access():
@@ -236,7 +236,7 @@ def test_tasks_must_not_meet_in_stores_that_combine():
     (lambda out, i: [nest(1, lambda k: [store(out, [i], 3.0)]), store(out, [i], out[[i]] * 2.0)],
      [6, 6, 6, 6]),
 ], ids=["own element", "combining", "one alone", "a loop inside"])
-def test_what_parallel_loops_may_do(body, expected):
+def test_allowed_stores_of_parallel_loops(body, expected):
     np.testing.assert_array_equal(meeting(body)[0], expected)
 
 
@@ -281,7 +281,7 @@ def test_mixed_loops_run_in_their_order():
     np.testing.assert_allclose(run(statement_program(rule, [x], x), x)[0], expected, rtol=1e-5)
 
 
-def test_inputs_are_checked_and_left_alone():
+def test_inputs_are_checked_and_not_modified():
     program = element_program(lambda at, x: x[at], [X], X)
     with pytest.raises(TypeError, match=r"input x: f32\[6,4\] was given float64\[6, 4\]"):
         run(program, X.astype(float))

@@ -19,10 +19,10 @@ assert [lapack.address(name) for name in ("dgetrf", "dgemm")] == found
 """
 
 
-def test_routines_are_loaded_alone_and_get_along_with_scipy():
+def test_routines_load_without_scipy_and_work_next_to_it():
     subprocess.run([sys.executable, "-c", ALONE], check=True)
 
 
-def test_unknown_routines_are_no_addresses():
+def test_addresses_of_unknown_routines_raise():
     with pytest.raises(KeyError):
         lapack.address("dnothing")

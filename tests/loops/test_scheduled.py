@@ -136,7 +136,7 @@ WRONG = {
 }
 
 
-def test_what_is_kept_and_prefetched_prints_and_changes_nothing():
+def test_kept_and_prefetched_elements_print_and_keep_results():
     """A loop keeps one element in a register, and prefetches elements of later steps."""
     body = (Store(SUMS, (I6,), SUMS[[I6]] + X[[I6, J]],
                   prefetched=(Prefetch(X[[I6, J]], I6, 2),)),)
@@ -157,7 +157,7 @@ def test_wrong_schedules_are_refused(rule):
     assert rule in str(error.value)
 
 
-def test_a_step_that_overlaps_wrongly_shows_in_results():
+def test_the_interpreter_runs_overlapping_steps_twice():
     """The interpreter follows the schedule: a statement that must run once runs twice."""
     y = Buffer("y", (10,), np.float32, "output")
     j = Index("j", 10)

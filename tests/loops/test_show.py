@@ -99,7 +99,7 @@ def test_golden(case):
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_the_text_does_not_depend_on_what_was_built_before(case):
+def test_printing_twice_gives_the_same_text(case):
     assert show(case.program) == show(case.program)
 
 
@@ -133,7 +133,7 @@ def test_expressions(expr, text):
     assert show_expr(expr) == text
 
 
-def test_what_is_used_often_is_named_once():
+def test_shared_subexpressions_are_named_once():
     value = X[[A]]
     for _ in range(40):
         value = op("sin", value) * op("sin", value)

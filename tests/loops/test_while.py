@@ -41,7 +41,7 @@ def test_wide_text_is_a_block():
 %1"""
 
 
-def test_a_step_gives_what_it_is_given():
+def test_steps_must_return_the_types_of_init():
     with pytest.raises(TypeError, match="a step must return what init holds"):
         while_loop([const(1)], lambda s: s[0] < 9, lambda s: [const(1.0, np.float32)])
 
@@ -88,7 +88,7 @@ def test_steps_count_by_a_guess():
     assert cost(often).flops > 10 * cost(once).flops
 
 
-def test_loops_are_folds_to_those_who_walk():
+def test_walk_visits_while_loops_as_folds():
     value = halving(const(8, np.float32))[0] + fold(3, [const(0, np.float32)], lambda k, s: [
         s[0] + 1.0])[0]
     kinds = [type(node) for node in walk(value) if isinstance(node, Fold)]

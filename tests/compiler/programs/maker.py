@@ -1,4 +1,4 @@
-"""Makes a program line by line; each is executed at once, which tells its type."""
+"""Makes a program line by line; each is executed at once to find its type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs many random programs in processes, and survives those that kill theirs or never end."""
+"""Runs many random programs in processes, and survives crashes and endless loops."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _PART = 4
 """Programs for a process at a time: one of them is large."""
 
 _LONGEST = 300.0
-"""Seconds after which a program counts as one that never ends. The longest take a minute beside
-others on every core, and a failing one is made smaller for two."""
+"""Seconds after which a program counts as endless. The longest take a minute while all cores are
+busy, and a failing one is made smaller for two."""
 
 
 def report_of(seed: int) -> str | None:
