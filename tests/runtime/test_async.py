@@ -88,7 +88,7 @@ READS = {
 
 
 @pytest.mark.parametrize("name", READS)
-def test_whoever_reads_waits(name):
+def test_reads_wait_for_the_result(name):
     read = READS[name]
     x = jnp.arange(4.0)
     expected = read(jnp.arange(4.0) * 2)
@@ -135,7 +135,7 @@ def test_asyncio_waits_for_several():
         hash(x)
 
 
-def test_work_reads_what_earlier_work_writes():
+def test_queued_work_reads_earlier_results():
     x = jnp.ones(1000)
     with busy_queue():
         for _ in range(10):
@@ -163,7 +163,7 @@ def test_arguments_that_are_results():
     assert [np.asarray(v).tolist() for v in (b, c, d)] == [[2, 2, 2], 3, [1, 1, 1]]
 
 
-def test_dropped_arrays_leave_nothing():
+def test_dropped_pending_arrays_free_their_memory():
     held = host.statistics()["bytes_in_use"]
     with busy_queue():
         y = double(jnp.ones(1000))

@@ -70,7 +70,7 @@ def test_results_are_the_same(name):
         assert tanx.tree.structure(found) == tanx.tree.structure(with_code)
 
 
-def test_the_option_goes_with_its_block():
+def test_native_code_option_ends_with_its_block():
     f = tanx.jit(lambda x: jnp.exp(x) + 1)
     before = [np.asarray(f(X)) for _ in range(4)]
     with tanx.native_code(False):
@@ -97,7 +97,7 @@ def test_memory_of_the_caller_is_not_shared():
         assert not np.asarray(theirs).any()
 
 
-def test_what_takes_native_code_says_so():
+def test_memory_analysis_without_native_code_raises():
     with tanx.native_code(False):
         compiled = tanx.jit(lambda x: x + 1).lower(1.0).compile()
         assert compiled(2.0) == 3 and compiled.cost_analysis()["flops"] == 1

@@ -32,7 +32,7 @@ def error(fun, *args, flag=tanx.debug_nans) -> str:
     lambda x: lax.scan(lambda c, _: (deep(c) - 1, c), x, None, length=5),
 ], ids=["eager", "jit", "nested", "vmap", "jit-vmap", "checkpoint", "scan", "cond", "while",
         "eager-scan"])
-def test_the_line_is_told(fun):
+def test_nan_errors_name_the_line(fun):
     text = error(fun, jnp.array([-1.0, -2.0]))
     # Compiled code names the operation; Python names the function that was called.
     called, rest = text.split(": ", 1)
@@ -48,7 +48,7 @@ def test_infinities():
                            "  result: float32[3], 3 of 3 elements\n")
 
 
-def test_what_no_result_shows_is_let_pass_in_compiled_code():
+def test_masked_nans_do_not_raise_in_compiled_code():
     masked = lambda x: jnp.where(x > 0, jnp.log(x), 0.0)
     with tanx.debug_nans(True):
         np.testing.assert_array_equal(tanx.jit(masked)(jnp.array([1.0, -1.0])), [0.0, 0.0])

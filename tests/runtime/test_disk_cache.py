@@ -94,7 +94,7 @@ def test_nothing_is_written_when_it_is_off(folder):
     assert not files(folder)
 
 
-def test_the_default_folder_is_that_of_the_user(monkeypatch, tmp_path):
+def test_the_default_folder_follows_xdg_cache_home(monkeypatch, tmp_path):
     disk_cache._folder.cache_clear()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
@@ -105,7 +105,7 @@ def test_the_default_folder_is_that_of_the_user(monkeypatch, tmp_path):
         assert disk_cache.directory() is None
 
 
-def test_constants_are_those_of_the_process_that_runs(folder, assembled):
+def test_cached_code_uses_constants_of_the_current_process(folder, assembled):
     table, offsets = np.arange(3000, dtype=np.float32), np.arange(6, dtype=np.float32)
 
     def fun(x, table=table, offsets=offsets):
@@ -132,7 +132,7 @@ def test_donated_arguments_make_another_program(folder):
         assert (np.asarray(y).ctypes.data == where) == donated[0]
 
 
-def test_a_program_from_disk_knows_its_cost(folder):
+def test_a_program_from_disk_keeps_its_cost(folder):
     args = (np.ones(4, np.float32),)
     made = Executable(tanx.make_jaxpr(scaled)(*args))
     load.clear()
@@ -212,7 +212,7 @@ def test_code_of_another_machine_or_version_is_not_used(folder, assembled, monke
     disk_cache._surroundings.cache_clear()
 
 
-def test_files_of_others_are_refused(folder, assembled, monkeypatch):
+def test_writable_and_foreign_files_are_refused(folder, assembled, monkeypatch):
     run()
     for path in files(folder):
         path.chmod(0o666)
@@ -261,7 +261,7 @@ def test_a_full_disk(folder, monkeypatch):
     assert not list(folder.iterdir())
 
 
-def test_what_was_used_longest_ago_goes_first(folder):
+def test_least_recently_used_entries_are_evicted_first(folder):
     keys = [disk_cache.key_of("entry", bytes([n])) for n in range(8)]
     with config.compilation_cache_max_size(8 * 1200):
         for age, key in enumerate(keys):
@@ -286,7 +286,7 @@ def test_files_that_were_never_finished_are_cleared_away(folder):
         ".1-2-new.new", ".counted", "of somebody else"]
 
 
-def test_the_folder_is_not_looked_through_by_each_process(folder, monkeypatch):
+def test_the_folder_is_scanned_only_after_many_writes(folder, monkeypatch):
     looked = []
     original = disk_cache._Usage._make_room
     monkeypatch.setattr(disk_cache._Usage, "_make_room",
@@ -402,7 +402,7 @@ def test_custom_derivatives_do_not_keep_a_jaxpr_from_having_a_text():
     assert text is not None
 
 
-def test_bodies_are_those_that_the_compiler_puts_in_place():
+def test_written_calls_have_the_inlined_body():
     """A use that is written as a call has the body that the compiler inlines."""
     def fun(x):
         mine = tanx.custom_jvp(lambda x: jnp.sin(x))

@@ -135,7 +135,7 @@ def test_many_leaves():
         same(fun(tree), tree_util.tree_map(lambda x: x + 1, tree))
 
 
-def test_results_that_nothing_computes():
+def test_arguments_and_constants_as_results():
     constant = jnp.arange(4)
     fun = learned(lambda x, y: (constant, x, [x, constant], y * 2, 7, None), X, 2.0)
     with native_only(fun):
@@ -279,7 +279,7 @@ def test_donated_arguments():
     assert not X.is_deleted()
 
 
-def test_donated_data_that_others_see_is_left_alone():
+def test_shared_donated_data_is_not_overwritten():
     fun = tanx.jit(lambda x, y: x + y, donate_argnums=0)
     for _ in range(3):
         fun(X + 1, X)
@@ -336,7 +336,7 @@ def test_other_signatures_are_not_mistaken(known, other):
     same(fun(known), tree_util.tree_map(lambda x: jnp.asarray(x) * 2, known))
 
 
-def test_errors_are_those_of_python():
+def test_native_dispatch_raises_the_errors_of_python():
     fun = learned(lambda x: x + 1, 1)
     with pytest.raises(OverflowError):
         fun(2 ** 31)
@@ -489,7 +489,7 @@ def test_memory_stays_where_it_was():
     assert after - before < 20_000
 
 
-def test_functions_go_when_nobody_has_them():
+def test_functions_are_freed_when_unreferenced():
     def make():
         big = jnp.ones(1000)
         fun = learned(lambda x: x * big.sum(), 1.0)

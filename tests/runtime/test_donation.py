@@ -107,7 +107,7 @@ def test_a_result_that_is_the_argument(prepare):
 
 @pytest.mark.parametrize("see", [np.asarray, lambda x: memoryview(np.asarray(x)),
                                  np.from_dlpack, lambda x: x[None], lambda x: x.reshape(2, 5)])
-def test_memory_that_others_see_is_left_alone(see, prepare):
+def test_donation_copies_memory_with_other_views(see, prepare):
     x = own(10)
     expected = np.array(x)
     view = see(x)
@@ -125,7 +125,7 @@ def test_memory_of_the_caller_is_left_alone(prepare):
         assert step(1.0) == 2.0
 
 
-def test_views_are_copied_and_gone():
+def test_donated_views_are_copied():
     whole = own(20)
     part = whole[5:15]
     y = tanx.jit(lambda x: x + 1, donate_argnums=0)(part)
@@ -157,7 +157,7 @@ def test_the_same_array_twice(prepare):
     (lambda x: x.reshape(-1), True), (lambda x: x.astype("int32") + 1, True),
     (lambda x: jnp.zeros(12) + x.sum(), True), (lambda x: x.sum(), False),
     (lambda x: x.astype("float16"), False), (lambda x: x, True)])
-def test_what_is_as_large_as_a_result_is_taken(fun, deleted):
+def test_donated_arrays_of_the_size_of_a_result_are_reused(fun, deleted):
     x = own(3, 4)
     expected = np.asarray(fun(x.copy()))
     with warnings.catch_warnings(record=True) as caught:
@@ -168,7 +168,7 @@ def test_what_is_as_large_as_a_result_is_taken(fun, deleted):
     assert [(w.category, w.filename) for w in caught] == [(UserWarning, __file__)] * (not deleted)
 
 
-def test_arguments_of_no_use():
+def test_unusable_donated_arguments_warn():
     x, y = own(10), own(10)
     with pytest.warns(UserWarning) as caught:
         tanx.jit(lambda x, y: x.sum() + y, donate_argnums=(0, 1))(x, y)
@@ -187,7 +187,7 @@ def test_unused_arguments_stay():
     assert not x.is_deleted()
 
 
-def test_inside_other_functions_nothing_is_taken():
+def test_nested_calls_do_not_donate():
     x = own(10)
     step = tanx.jit(lambda x: x + 1, donate_argnums=0)
     y = tanx.jit(lambda x: step(x) * 2 + x)(x)
@@ -198,7 +198,7 @@ def test_inside_other_functions_nothing_is_taken():
     assert "donated_invars=(True,)" in str(tanx.make_jaxpr(step)(x))
 
 
-def test_a_failing_call_takes_nothing(monkeypatch):
+def test_a_failing_call_does_not_donate(monkeypatch):
     x = own(10)
     step = tanx.jit(lambda x: (x + 1, jnp.zeros(1000)), donate_argnums=0)
     step(own(10))

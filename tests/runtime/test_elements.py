@@ -67,7 +67,7 @@ def test_large_arrays_by_all_threads():
     same(lax.max(jnp.asarray(x), jnp.float32(-0.0)), tanx.jit(lax.max)(x, np.float32(-0.0)))
 
 
-def test_without_machine_code_they_are_those_of_numpy(monkeypatch):
+def test_functions_without_machine_code_use_numpy(monkeypatch):
     monkeypatch.setattr(OwnLoops, "find", staticmethod(lambda *_: None))
     x = np.float32([0.1, 0.5, 0.9])
     for name in ONE[:2] + ["erf"]:

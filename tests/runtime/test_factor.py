@@ -76,7 +76,7 @@ def test_cholesky(both, n, dtype):
 
 
 @pytest.mark.parametrize("place", [0, 40, 129])
-def test_cholesky_tells_where_it_fails(both, place):
+def test_cholesky_reports_the_failing_column(both, place):
     x = np.eye(130)
     x[place, place] = -1
     (_, wanted), (_, info) = both(cholesky_p.routine(x), x)
@@ -93,7 +93,7 @@ def test_lu(both, shape, dtype):
     assert info == 0
 
 
-def test_lu_tells_the_first_column_without_a_pivot(both):
+def test_lu_reports_the_first_column_without_a_pivot(both):
     x = numbers(100, 100, dtype="float64")
     x[70] = x[90] = 0  # by columns
     (*_, wanted), (*_, info) = both(lu_p.routine(x), x)

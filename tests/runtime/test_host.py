@@ -71,7 +71,7 @@ def test_counts():
     assert counts()["bytes_reserved"] == before["bytes_reserved"]
 
 
-def test_trim_keeps_what_it_is_told_to():
+def test_trim_keeps_the_requested_bytes():
     host.trim()
     xs = [host.empty((1 << 20,), np.dtype("u1")) for _ in range(8)]
     del xs
@@ -79,7 +79,7 @@ def test_trim_keeps_what_it_is_told_to():
     assert counts()["bytes_cached"] == 3 << 20
 
 
-def test_what_is_beyond_the_limit_goes_back():
+def test_memory_above_the_cache_limit_is_released():
     allocator = host.allocator()
     limit = counts()["bytes_limit"]
     host.trim()
@@ -127,7 +127,7 @@ def test_shapes_are_tuples_of_ints(shape):
         host.empty(shape, F4)
 
 
-def test_numpy_takes_its_memory_here_where_told_to():
+def test_numpy_uses_the_allocator_through_its_handler():
     """NumPy calls the functions of the allocator in a context with its handler."""
     set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(host.numpy_function(304))
     inside = contextvars.copy_context()
@@ -183,7 +183,7 @@ def test_many_threads():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_fork_has_memory_of_its_own():
+def test_a_fork_has_its_own_memory():
     x = host.empty((1000,), F4)
     x[...] = 1
     child = os.fork()
@@ -206,7 +206,7 @@ def test_large_blocks_begin_where_a_huge_page_may(megabytes):
     assert [(int(a.min()), int(a.max())) for a in arrays] == [(0, 0), (1, 1), (2, 2)]
 
 
-def test_what_functions_are_made_from_outlives_the_modules():
+def test_native_functions_outlive_cleared_modules():
     """At exit, Python clears modules first and then visits remaining functions."""
     script = """
         import ctypes, gc

@@ -94,7 +94,7 @@ def test_wrong(case):
         WRONG[case](key)
 
 
-def test_both_lines_are_told():
+def test_key_reuse_errors_name_both_lines():
     def twice(key):
         first = random.normal(key)  # the first line
         return first + random.uniform(key)  # the second line

@@ -51,7 +51,7 @@ def test_small_matrices_are_done_in_the_calling_thread(threads):
         words[SET // 8] = real
 
 
-def test_all_threads_leave_the_number_as_it_was(threads):
+def test_concurrent_calls_restore_the_thread_count(threads):
     get, put = threads
     workers = [threading.Thread(target=lambda: [run_eigh(n) for n in range(8, 40, 4)])
                for _ in range(4)]

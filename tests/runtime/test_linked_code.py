@@ -71,7 +71,7 @@ def uses(address):
     return [use for start, end, use in lines_of_memory() if start <= address < end]
 
 
-def test_memory_goes_with_the_object():
+def test_memory_is_freed_with_the_object():
     code = placed()
     address = code.addresses["step"]
     assert uses(address) == ["r-xp"]
@@ -94,7 +94,7 @@ def plain(number):
     return code, function(code, "number", ctypes.c_int64)
 
 
-def test_code_without_variables_shares_rooms_that_go_when_all_are_gone(rooms):
+def test_shared_code_pages_are_freed_with_their_last_function(rooms):
     codes = [plain(n) for n in range(100)]  # more than fit in a room
     assert [number() for _, number in codes] == list(range(100))
     first, last = (codes[n][0].addresses["number"] for n in (0, -1))
@@ -107,7 +107,7 @@ def test_code_without_variables_shares_rooms_that_go_when_all_are_gone(rooms):
     assert kept[1]() == 99
 
 
-def test_a_fork_does_not_write_where_its_parent_does(rooms):
+def test_a_fork_does_not_write_to_shared_code_pages(rooms):
     before = plain(1)
     reader, writer = os.pipe()
     child = os.fork()
@@ -121,7 +121,7 @@ def test_a_fork_does_not_write_where_its_parent_does(rooms):
     assert list(os.read(reader, 3)) == [1, 2, 1] and (before[1](), after[1]()) == (1, 3)
 
 
-def test_systems_that_refuse(rooms, monkeypatch):
+def test_code_without_memfd_is_private(rooms, monkeypatch):
     def refused(*_):
         raise PermissionError
     monkeypatch.setattr(os, "memfd_create", refused)
@@ -130,7 +130,7 @@ def test_systems_that_refuse(rooms, monkeypatch):
     assert uses(code.addresses["number"]) == ["r-xp"]
 
 
-def test_what_does_not_exist():
+def test_linking_undefined_symbols_and_invalid_files_raises():
     text = "declare void @nowhere()\ndefine void @f() { call void @nowhere() ret void }"
     with pytest.raises(NotImplementedError, match="nowhere"):
         placed(text)

@@ -77,7 +77,7 @@ def test_functions_of_python(native):
     assert native["length_of"](id(text)) == 12
 
 
-def test_what_is_not_in_the_language(monkeypatch):
+def test_unsupported_python_syntax_raises(monkeypatch):
     module = types.ModuleType("foreign")
     for line in ("return [x]", "for i in x: pass", "return x / 2", "x.y = 3", "return UNKNOWN"):
         source = f"def f(x):\n    {line}\n"

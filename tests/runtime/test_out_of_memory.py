@@ -64,7 +64,7 @@ def test_temporaries_of_a_program():
             f(1.0)
 
 
-def test_what_is_in_use_counts(monkeypatch):
+def test_requests_above_free_memory_raise(monkeypatch):
     """A request that is below the memory of the machine, but above its free memory."""
     f = tanx.jit(lambda x: jnp.zeros((memory.HEAVY // 4,)) + x)
     wide = jnp.broadcast_to(jnp.float32(1), (memory.HEAVY // 4,))
@@ -111,7 +111,7 @@ def test_ranks():
     assert tanx.eval_shape(lambda: jnp.ones(ones)).ndim == 65
 
 
-# -- what the system tells -------------------------------------------------------------------------
+# -- memory reported by the system -----------------------------------------------------------------
 
 MEMINFO = "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\nSwapTotal: {0} kB\nSwapFree: {0} kB\n"
 V2 = "sys/fs/cgroup/"

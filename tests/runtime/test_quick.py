@@ -47,7 +47,7 @@ def softmax(x):
 X = np.random.default_rng(0).normal(size=(8, 33)).astype(np.float32)
 
 
-def test_code_becomes_better_when_it_is_used_again(assembled):
+def test_code_is_optimized_after_repeated_use(assembled):
     executable = Executable(tanx.make_jaxpr(softmax)(X))
     first, address = executable.run([X]), executable.code.address
     later.idle()
@@ -60,7 +60,7 @@ def test_code_becomes_better_when_it_is_used_again(assembled):
     np.testing.assert_array_equal(executable.run([X])[0], first[0])
 
 
-def test_calls_go_on_while_code_is_exchanged(assembled):
+def test_calls_continue_while_code_is_replaced(assembled):
     f = tanx.jit(lambda x: softmax(x) + 1)
     expected = np.asarray(f(X))
     while len(assembled) < 2:
@@ -73,7 +73,7 @@ def test_calls_go_on_while_code_is_exchanged(assembled):
     lambda x: jnp.sort(x, axis=1), lambda x: jnp.fft.rfft(x), lambda x: jnp.linalg.inv(x.T @ x),
     lambda x: jnp.tanh(x @ x.T) @ x, lambda x: jnp.cumsum(x.astype(jnp.bfloat16), axis=0),
     lambda x: lax.scan(lambda c, row: (c * 0.5 + row, c.sum()), x[0], x)])
-def test_bits_are_those_of_code_made_with_care(function, assembled):
+def test_quick_and_optimized_code_give_equal_bits(function, assembled):
     closed = tanx.make_jaxpr(function)(X)
     hasty = Executable(closed).run([X])
     load.clear()
@@ -84,7 +84,7 @@ def test_bits_are_those_of_code_made_with_care(function, assembled):
         np.testing.assert_array_equal(a, b)
 
 
-def test_what_takes_long_is_compiled_with_care(assembled):
+def test_long_running_programs_are_optimized_at_once(assembled):
     tanx.jit(lambda x: jnp.sin(x).sum())(jnp.ones(1 << 22))
     tanx.jit(jnp.sort)(jnp.ones(1 << 20))
     assert assembled == [False, False]
@@ -101,7 +101,7 @@ def test_kernels_that_are_there_already_do_not_count(assembled):
     assert assembled[:1] == [True]
 
 
-def test_what_is_compiled_ahead_of_time_is_compiled_with_care(assembled):
+def test_ahead_of_time_compilation_is_optimized(assembled):
     tanx.jit(softmax).lower(X).compile()(X)
     assert assembled == [False]
 
@@ -124,7 +124,7 @@ def test_the_text_of_better_code_is_kept_on_disk(assembled, tmp_path):
     assert assembled == [True, False]
 
 
-def test_code_that_nobody_holds_is_not_made_better(assembled):
+def test_unreferenced_code_is_not_recompiled(assembled):
     executable = Executable(tanx.make_jaxpr(softmax)(X))
     with later._later.busy:  # the background thread waits
         later.do(executable, lambda _: None)
@@ -135,7 +135,7 @@ def test_code_that_nobody_holds_is_not_made_better(assembled):
     assert assembled == [True]
 
 
-def test_errors_in_the_background_harm_nobody(caplog):
+def test_errors_of_idle_work_are_logged(caplog):
     class Something:
         pass
 

@@ -109,7 +109,7 @@ def test_other_keywords(first, second):
         assert [float(y) for y in map(lambda x, given=given: jitted(x, **given), [1.0])] == [want]
 
 
-def test_donated_arguments_that_others_hold():
+def test_donated_arguments_with_other_references_are_copied():
     """An argument that shares its memory, or whose data is referenced elsewhere, is copied."""
     memory = np.arange(8.0, dtype=np.float32)
     jitted = tanx.jit(lambda x: (x * 2, x), donate_argnums=0)

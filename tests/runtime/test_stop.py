@@ -103,7 +103,7 @@ def test_in_several_threads():
     """) == ["stopped|"] * 3
 
 
-def test_other_threads_go_on():
+def test_an_interrupt_does_not_stop_other_threads():
     assert run("""
         long = tanx.jit(lambda x: lax.scan(step, x, None, length=3_000_000)[0])
         results = []
@@ -133,7 +133,7 @@ def test_handlers_of_users_run_while_loops_do():
     """) == ["2"]
 
 
-def test_loops_are_told_when_python_knows_of_the_signal():
+def test_loops_are_interrupted_after_the_python_handler_runs():
     """A loop that stopped before Python has the signal would find no exception, and continue."""
     assert run("""
         import ctypes
@@ -149,7 +149,7 @@ def test_loops_are_told_when_python_knows_of_the_signal():
     """) == ["[0] 1"]
 
 
-def test_in_a_callback_and_around_it():
+def test_interrupts_during_and_between_callbacks():
     assert run("""
         def wait(x):
             time.sleep(0.5)
@@ -163,7 +163,7 @@ def test_in_a_callback_and_around_it():
     """) == ["stopped|"] * 2
 
 
-def test_compiling_is_not_left_half_way():
+def test_interrupts_wait_for_the_end_of_compilation():
     """Ctrl-C during compilation by LLVM is delayed until its end; loops can still be stopped."""
     assert run("""
         from tanx._compiler.emit.cpu import module as cpu
@@ -206,7 +206,7 @@ def test_exceptions_end_loops():
         jnp.float32(0))) == 10.0
 
 
-def test_other_threads_of_python_go_on_while_a_loop_runs():
+def test_loops_of_unknown_length_release_the_gil():
     """A loop of unknown length does not hold Python's lock."""
     assert run("""
         waiting = tanx.jit(lambda x: lax.while_loop(lambda c: c < 1, lambda c: c * 0.5, x))

@@ -55,7 +55,7 @@ def test_threads_begin_with_stretches_of_their_own():
     assert len({who[i] for i in range(10, 13)} | {who[0]}) == 2
 
 
-def test_one_job_after_the_other():
+def test_many_jobs_in_sequence():
     tanx.set_num_threads(3)
     for job in range(2000):
         seen = []
@@ -150,7 +150,7 @@ def test_the_number_changes_while_tasks_run():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a process that cannot fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # this process has other threads
-def test_a_forked_process_has_a_pool_of_its_own():
+def test_a_forked_process_has_its_own_pool():
     tanx.set_num_threads(3)
     parallel(lambda context, i: None, 10)
     child = os.fork()
@@ -285,7 +285,7 @@ print(time.perf_counter() - start)"""
     assert max(float(process.communicate()[0]) for process in both) < 5 * alone
 
 
-def test_the_pool_is_no_obstacle_at_exit():
+def test_the_pool_does_not_block_exit():
     code = """
 import ctypes, tanx
 from tanx._runtime import threads

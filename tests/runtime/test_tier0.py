@@ -21,7 +21,7 @@ def one(program, *operands):
     return np.asarray(program.run([np.asarray(x) for x in operands])[0])
 
 
-def test_what_depends_on_known_arguments_is_computed_once():
+def test_values_of_known_arguments_are_folded():
     fun = lambda x, n: x * (n * 2.0 + 1.0)
     both = program(fun, X, np.float32(1))
     known = program(fun, X, np.float32(1), known={1: np.asarray(3, np.float32)})
@@ -31,7 +31,7 @@ def test_what_depends_on_known_arguments_is_computed_once():
 
 
 @pytest.mark.parametrize("which", [False, True])
-def test_a_known_choice_takes_no_step(which):
+def test_a_select_with_a_known_predicate_is_folded(which):
     fun = lambda p, x, y: lax.select(p, x * 2, y + 1) * 3
     choice, known = (program(fun, False, X, X, known=k) for k in (None, {0: np.asarray(which)}))
     assert len(known.steps) == len(choice.steps) - 1
@@ -39,14 +39,14 @@ def test_a_known_choice_takes_no_step(which):
 
 
 @pytest.mark.parametrize("which", [-1, 0, 1, 2, 5])
-def test_a_known_choice_of_several(which):
+def test_a_select_n_with_a_known_index_is_folded(which):
     known = program(lambda i, *xs: lax.select_n(i, *xs), np.int32(0), X, X + 1, X + 2,
                     known={0: np.asarray(which, np.int32)})
     np.testing.assert_array_equal(one(known, np.int32(which), X, X + 1, X + 2),
                                   X + min(max(which, 0), 2))
 
 
-def test_a_choice_is_not_mixed_up_with_what_is_used_again():
+def test_folded_selects_do_not_alias_reused_values():
     def fun(p, x):
         a = x + 1
         b = lax.select(p, a, x) * 2

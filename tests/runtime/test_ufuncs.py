@@ -30,7 +30,7 @@ def test_most_arithmetic_is_plain():
 
 @pytest.mark.parametrize("name", sorted(PLAIN))
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4", "u1", "?", "c8"])
-def test_the_loops_are_those_of_eval(name, dtype):
+def test_ufunc_loops_match_eval(name, dtype):
     primitive = PLAIN[name]
     operands = [data(dtype, seed) for seed in range(primitive.ufunc_alone.nin)]
     ufunc = eager.ufunc_of(primitive, np.dtype(dtype), len(operands))
@@ -59,7 +59,7 @@ def counted(monkeypatch):
     return lambda: sum(out is not None for out in results)
 
 
-def test_eager_operations_take_that_way(counted):
+def test_large_eager_operations_run_in_threads(counted):
     x, y = data("f4", 0), data("f4", 1)
     a, b = jnp.asarray(x), jnp.asarray(y)
     np.testing.assert_array_equal(a * b, x * y)
@@ -72,13 +72,13 @@ def test_eager_operations_take_that_way(counted):
 
 
 @pytest.mark.parametrize("shapes", [((3, N), (1, N)), ((3, N), (3, 1)), ((N, 3), (1, 1))])
-def test_what_broadcasts_is_left_to_numpy(shapes, counted):
+def test_broadcasting_operations_are_left_to_numpy(shapes, counted):
     x, y = (data("f4", n, int(np.prod(shape))).reshape(shape) for n, shape in enumerate(shapes))
     np.testing.assert_array_equal(lax.add(jnp.asarray(x), jnp.asarray(y)), x + y)
     assert counted() == 0
 
 
-def test_what_is_not_contiguous_is_left_to_numpy():
+def test_strided_operands_are_left_to_numpy():
     x = data("f4", 0, 300 * 400).reshape(300, 400)
     assert spread(np.add, (400, 300), x.dtype, x.T, x.T) is None
     np.testing.assert_array_equal(jnp.asarray(x).T + jnp.asarray(x).T, x.T + x.T)
