@@ -60,7 +60,7 @@ return y0"""
     assert "test_aot.py" in lowered.as_text(debug_info=True)
 
 
-def test_forms_that_do_not_exist():
+def test_unknown_program_forms_raise():
     lowered = tanx.jit(scaled).lower(X)
     assert error(lambda: lowered.as_text("hlo"), NotImplementedError) == """\
 tanx.stages.Lowered: programs do not go through XLA, and so not through HLO.
@@ -125,7 +125,7 @@ def test_arrays_that_a_function_closes_over_as_arguments():
     assert again == [] and str(same.jaxpr) == str(opened.jaxpr)
 
 
-def test_functions_without_what_they_close_over():
+def test_closure_convert_hoists_closed_over_arrays():
     x = np.ones(3, np.float32)
     consts, converted = tanx.jit(closing_over_an_array).trace(x, k=2.0).closure_convert()
     assert converted(consts, x, k=2.0)["r"].tolist() == [2.0, 3.0, 4.0]
@@ -191,7 +191,7 @@ def test_pytrees_and_functions_of_functions():
     np.testing.assert_array_equal(batched(ONES), [3, 3])
 
 
-def test_results_that_are_arguments_are_nobody_elses():
+def test_returned_arguments_do_not_alias_the_callers_arrays():
     compiled = tanx.jit(lambda x, y: (x, y + 1)).lower(X, X).compile()
     mine = ONES.copy()
     same, _ = compiled(mine, mine)
@@ -218,7 +218,7 @@ def test_donated_arguments():
     np.testing.assert_array_equal(mine, ONES)
 
 
-def test_donated_data_that_others_see_is_left_alone():
+def test_shared_donated_data_is_not_overwritten():
     compiled = tanx.jit(lambda x: x + 1, donate_argnums=0).lower(X).compile()
     x = jnp.asarray(ONES)
     view, other = np.asarray(x), x.reshape(6)
@@ -316,7 +316,7 @@ def test_devices():
     assert "no such device" in error(lambda: tanx.jit(lambda x: x, device="cpu"), ValueError)
 
 
-def test_clearing_lets_go_of_code():
+def test_clear_caches_frees_code():
     from tanx._runtime import load
     fun = tanx.jit(lambda x: x * 5 - 1)
     compiled = fun.lower(X).compile()

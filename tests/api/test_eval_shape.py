@@ -82,7 +82,7 @@ def test_mistakes(call, kind, text):
     assert error(call, kind) == text
 
 
-def test_shardings_of_results_are_told():
+def test_eval_shape_reports_out_shardings():
     sharding = tanx.sharding.SingleDeviceSharding(tanx.devices()[0])
     fun = tanx.jit(lambda x: {"a": x * 2, "b": x.sum()}, out_shardings={"a": sharding, "b": None})
     for found in (fun.eval_shape(jnp.ones(3)), tanx.eval_shape(fun, jnp.ones(3))):

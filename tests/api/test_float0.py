@@ -53,7 +53,7 @@ def test_stays_with_numpy(name):
         assert isinstance(leaf, np.ndarray | np.generic) and leaf.dtype == tanx.float0
 
 
-def test_beside_numbers():
+def test_float0_next_to_other_dtypes():
     """Results of other dtypes are tanx arrays."""
     count, same = lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1]), (0, THREE))
     assert isinstance(count, tanx.Array) and count == 3

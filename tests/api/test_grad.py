@@ -196,7 +196,7 @@ def test_mistakes(call, text):
     assert error(call) == text
 
 
-def test_options_that_do_not_exist_yet():
+def test_grad_with_reduce_axes_raises():
     with pytest.raises(NotImplementedError):
         tanx.grad(f, reduce_axes=("i",))
 

@@ -97,7 +97,7 @@ def test_wrappers_of_one_function_share():
     assert len(runs) == 2
 
 
-def test_a_function_does_not_inherit_what_another_one_is_remembered_for():
+def test_functools_wraps_does_not_copy_the_jit_cache():
     def double(x):
         return 2 * x
 
@@ -112,7 +112,7 @@ def test_a_function_does_not_inherit_what_another_one_is_remembered_for():
     assert copy.deepcopy(triple.__dict__) is not None
 
 
-def test_what_is_remembered_goes_with_the_function():
+def test_jit_cache_is_freed_with_the_function():
     def make():
         big = jnp.ones(1000)
 
@@ -127,7 +127,7 @@ def test_what_is_remembered_goes_with_the_function():
     assert gone() is None
 
 
-def test_calls_inside_calls_use_what_is_known():
+def test_nested_calls_reuse_cached_traces():
     runs = []
     inner = counting(lambda x: x * 2, runs)
     outer = tanx.jit(lambda x: inner(x) + inner(x + 1))
@@ -282,7 +282,7 @@ def test_name_and_signature():
     fun = tanx.jit(square)
     assert (fun.__name__, fun.__doc__, fun.__wrapped__) == ("square", "To a power.", square)
     assert inspect.signature(fun, follow_wrapped=False) == inspect.signature(square)
-    assert "PjitFunction" in str(type(fun))  # by which chex knows what is compiled
+    assert "PjitFunction" in str(type(fun))  # chex detects compiled functions by this name
     assert "fun" in inspect.signature(type(fun)).parameters
     assert inspect.signature(fun) == inspect.signature(square)
     assert repr(fun) == f"<PjitFunction of {square!r}>"
@@ -381,7 +381,7 @@ def test_deleted_arguments():
         "  Hint: keep a copy with x.copy() before donating or deleting it.")
 
 
-def test_attributes_of_an_object_hide_no_method():
+def test_attributes_of_an_object_do_not_hide_jit_methods():
     class Model:
         def __init__(self):
             self._run = self.trace = self._lower = "an attribute"

@@ -114,7 +114,7 @@ def test_name_and_signature():
 # --- Known values ---------------------------------------------------------------------------------
 
 
-def test_what_is_known_is_computed_at_once():
+def test_compile_time_eval_computes_constants_eagerly():
     def fun(x):
         with tanx.ensure_compile_time_eval():
             total = jnp.arange(3).sum() + X.astype(int)[2]
@@ -136,7 +136,7 @@ def test_staged_values_that_depend_on_no_argument_are_known():
     tanx.make_jaxpr(fun)(1.0)
 
 
-def test_what_is_not_known_is_left_to_the_functions_around():
+def test_compile_time_eval_of_tracers_is_left_to_outer_transforms():
     def fun(x):
         with tanx.ensure_compile_time_eval():
             return x * x + 1

@@ -72,7 +72,7 @@ def test_processes():
     assert (tanx.host_id(), tanx.host_count(), tanx.host_ids()) == (0, 1, [0])
 
 
-def test_devices_that_are_not_there():
+def test_unknown_platforms_and_processes_raise():
     assert error(lambda: tanx.devices("quantum"), RuntimeError) == (
         "tanx.devices: Unknown backend: there are no devices of the platform 'quantum'.\n"
         "  platforms present: cpu")
@@ -103,7 +103,7 @@ def test_data_is_copied_in():
     assert placed.tolist() == [0, 1, 2]
 
 
-def test_donated_arrays_are_gone():
+def test_device_put_deletes_donated_arrays():
     x = jnp.arange(3.0)
     moved = tanx.device_put(x, CPU, donate=True)
     assert moved.tolist() == [0, 1, 2] and x.is_deleted()

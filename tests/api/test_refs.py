@@ -122,7 +122,7 @@ def same(ours, theirs):
 
 @pytest.mark.parametrize("wrap", [lambda f: f, tanx.jit], ids=["eager", "jit"])
 @each_twin
-def test_writes_are_what_values_become(stateful, pure, wrap):
+def test_stateful_functions_match_their_pure_twins(stateful, pure, wrap):
     a, b, x = tanx.new_ref(x3()), tanx.new_ref(jnp.float32(0.5)), x3() / 2
     run, contents = wrap(stateful), (a[...], b[...])
     for _ in range(TIMES):
@@ -132,7 +132,7 @@ def test_writes_are_what_values_become(stateful, pure, wrap):
 
 
 @each_twin
-def test_closed_over_is_as_good_as_passed(stateful, pure):
+def test_closed_over_refs_work_like_arguments(stateful, pure):
     a, b, x = tanx.new_ref(x3()), tanx.new_ref(jnp.float32(0.5)), x3() / 2
     run, contents = tanx.jit(lambda x: stateful(a, b, x)), (a[...], b[...])
     for _ in range(TIMES):
@@ -150,7 +150,7 @@ def internal(stateful):
 
 
 @pytest.mark.parametrize("donated", [(), (0,)], ids=["kept", "donated"])
-def test_references_of_its_own_cost_a_compiled_function_nothing(donated):
+def test_functions_with_internal_refs_are_dispatched_natively(donated):
     run = tanx.jit(internal(assigned), donate_argnums=donated)
     for _ in range(TIMES):
         same(run(x3(), jnp.float32(0.5), x3() / 2),
@@ -222,7 +222,7 @@ def test_eager_writes_are_in_place_unless_shared():
         [0, 1, 2, 3], [7, 8, 2, 3], [7, 8, 9, 3]]
 
 
-def test_what_was_read_outlives_writes():
+def test_values_read_from_refs_survive_later_writes():
     ref = tanx.new_ref(x3())
     read = tanx.jit(lambda ref: ref[...])
     step = tanx.jit(lambda ref: (ref[...], increment(ref, 1.0))[0])
@@ -362,7 +362,7 @@ def test_mistakes(error, words, mistake):
 
 @pytest.mark.parametrize("wanted, products", [((True, True), 2), ((True, False), 1),
                                               ((False, True), 1), ((False, False), 0)])
-def test_gradients_that_nobody_wants_are_not_computed(wanted, products):
+def test_unrequested_gradients_are_not_computed(wanted, products):
     weights, x, ct = jnp.ones((4, 3)), x3(), jnp.arange(4.0)
     both = tanx.vjp(lambda w, x: jnp.tanh(w @ x), weights, x)[1]
     marks = [tanx.ad.GradValue() if w else tanx.ad.DontWant() for w in wanted]
@@ -480,7 +480,7 @@ def _count(ref):
     lambda ref, x: lax.fori_loop(0, 3, lambda i, c: c + _count(ref), x),
     lambda ref, x: lax.cond(x.shape == (), _count, _count, ref),
 ], ids=["write", "jit", "add", "loop", "branch"])
-def test_lanes_do_not_write_to_what_is_not_mapped(write):
+def test_vmap_refuses_writes_to_unmapped_refs(write):
     ref = tanx.new_ref(jnp.zeros(()))
     tanx.jit(_count)(ref)  # traced before, where nothing is mapped
     with pytest.raises(ValueError, match="not mapped"):

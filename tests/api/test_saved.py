@@ -47,7 +47,7 @@ def of_tree(d, x):
     (of_tree, (TREE, X), ({"a": False, "b": True}, True),
      [("NotSaveable", "NotNeeded"), "NotNeeded"]),
 ])
-def test_what_is_saved(fun, args, saveable, expected):
+def test_saveable_args_select_saved_residuals(fun, args, saveable, expected):
     assert kinds(tanx.vjp(fun, *args, saveable_args=saveable)[1]) == expected
 
 

@@ -88,7 +88,7 @@ def test_only_lines_of_the_user(name):
 
 
 @pytest.mark.parametrize("name", sorted(set(RETURNED) - {"custom_gradient", "fwd_and_bwd"}))
-def test_mistakes_that_tanx_finds(name):
+def test_tracebacks_of_errors_raised_by_tanx(name):
     def fun(x):
         return shape_mistake(jnp.zeros(4) * jnp.sum(x))
 

@@ -153,7 +153,7 @@ def test_vjp_mistakes(cotangent, kind, text):
     assert error(lambda: pull(cotangent), kind) == text
 
 
-def test_vjp_of_what_is_no_array():
+def test_vjp_rejects_non_arrays_and_reduce_axes():
     assert error(lambda: tanx.vjp(f, 1.0, "a")) == (
         "tanx.vjp: argument y of f is not an array.\n"
         "  value: 'a' of type str")

@@ -91,7 +91,7 @@ def test_lanes_that_are_not_mapped_stay_so():
     assert [str(v.aval) for v in call.outvars] == ["float32[3]", "~float32[]"]
 
 
-def test_dead_results_take_their_part_of_the_body_along():
+def test_dce_removes_dead_results_from_bodies():
     inner = tanx.jit(lambda x, y: (lax.sin(x), lax.cos(y)))
     closed = jaxpr(lambda x, y: inner(x, y), 1.0, 2.0)
     smaller, used = dce(closed.jaxpr, [True, False])

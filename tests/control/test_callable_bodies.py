@@ -104,7 +104,7 @@ def test_inside_of_transformations():
     assert tanx.vmap(lambda f: lax.scan(Step(f).method, 0.0, XS)[0])(XS).tolist() == [0, 3, 6]
 
 
-def test_what_cannot_be_watched_is_traced_each_time():
+def test_unguardable_state_is_traced_each_time():
     table = np.array([1.0, 2.0, 3.0], np.float32)
     by_table = Step(table)
     def run():
@@ -126,7 +126,7 @@ def test_what_cannot_be_watched_is_traced_each_time():
         assert repeated(lambda: lax.scan(slots, 0.0, XS)[0])[0] == [3 * factor] * 4
 
 
-def test_what_a_body_does_to_itself_is_done_each_time():
+def test_bodies_that_change_their_own_state_are_traced_each_time():
     class Counting(Step):
         calls = 0
 
@@ -152,7 +152,7 @@ def test_class_methods_see_their_class():
     assert lax.scan(Owner.body, 0.0, XS)[0] == 9
 
 
-def test_objects_go_when_their_last_user_does():
+def test_callable_bodies_are_freed_when_unreferenced():
     step = Step(jnp.ones(3))
     lax.scan(step, jnp.zeros(3), XS)
     lax.scan(step.method, jnp.zeros(3), XS)

@@ -229,7 +229,7 @@ def test_effects_of_several_functions_keep_their_order():
     assert seen == [0, 0, 1, -1, 2, -2, 3, -3]
 
 
-def test_pure_callbacks_nobody_reads_are_dropped_and_others_are_not():
+def test_unused_pure_callbacks_are_dropped_but_io_callbacks_run():
     seen = []
 
     def fun(x):
@@ -277,7 +277,7 @@ def test_threads_have_their_own_errors():
     assert not any(thread.is_alive() for thread in threads) and not problems
 
 
-def test_functions_go_when_nobody_needs_them():
+def test_callback_functions_are_freed_when_unreferenced():
     class Function:
         def __call__(self, x):
             return x

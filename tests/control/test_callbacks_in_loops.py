@@ -1,4 +1,4 @@
-"""Callbacks in loops and branches: the calls are those that plain Python would make."""
+"""Callbacks in loops and branches: the calls are the same as in plain Python."""
 
 import bdb
 import io
@@ -118,7 +118,7 @@ each_function = pytest.mark.parametrize("fun, plain", FUNCTIONS.values(), ids=FU
 @each_way
 @each_kind
 @each_function
-def test_calls_are_those_of_python(run, note, fun, plain):
+def test_callbacks_run_in_the_order_of_python(run, note, fun, plain):
     notes = Notes()
     compiled = run(lambda x: fun(lambda *xs: note(notes, *xs), x))
     for x in (1.0, 3.5, 30.0):
@@ -304,7 +304,7 @@ def by_while(step):
 @each_way
 @pytest.mark.parametrize("derive", [
     tanx.grad, lambda f: lambda x: tanx.linearize(f, x)[1](1.0)], ids=["grad", "linearize"])
-def test_what_a_derivative_needs_of_a_callback_is_kept(run, loop, derive):
+def test_results_of_callbacks_are_saved_for_derivatives(run, loop, derive):
     seen = []
     derivative = run(derive(loop(lambda x: jnp.sin(x) * measured(seen.append, x))))
     if loop is by_while and run is tanx.jit:

@@ -84,7 +84,7 @@ def test_rules_close_over_arguments_of_a_jitted_function(make, wrap):
     np.testing.assert_array_equal(lanes[1], np.broadcast_to(2 * make(y + 1)[1], (3,)))
 
 
-def test_rules_do_not_close_over_what_is_differentiated():
+def test_custom_rules_cannot_close_over_differentiated_values():
     """The derivative with respect to a value that a rule closes over is not defined."""
     def fun(x, y):
         return tanx.checkpoint(by_fwd(y)[0])(x)
@@ -93,7 +93,7 @@ def test_rules_do_not_close_over_what_is_differentiated():
         tanx.jit(tanx.grad(fun, 1))(1.0, 2.0)
 
 
-def test_linear_call_closes_over_what_is_differentiated():
+def test_linear_call_may_close_over_differentiated_values():
     fun = tanx.jit(tanx.grad(lambda x, y: by_linear_call(y)[0](x) ** 2, (0, 1)))
     for _ in range(4):
         assert fun(3.0, 5.0) == (2 * 30.0 * 12, 2 * 30.0 * 6)

@@ -62,7 +62,7 @@ def test_a_known_predicate_takes_its_branch_while_staging():
 
 
 @pytest.mark.parametrize("taken", [False, True])
-def test_the_first_branch_decides_what_is_weak(taken):
+def test_the_first_branch_decides_weak_types(taken):
     """As in JAX; the first branch of ``cond`` is ``false_fun``."""
     weak, strong, x = lambda x: x * 1, lambda x: x.astype(np.int32), jnp.where(True, 1, -1)
     choices = [(lambda p, x: lax.cond(p, strong, weak, x), True),
@@ -136,7 +136,7 @@ def test_batched_switch_is_lazy(run):
 
 
 @each_way
-def test_a_branch_not_taken_does_no_harm_to_derivatives(run):
+def test_a_branch_not_taken_does_not_affect_derivatives(run):
     """Selecting would return nan: zero times the infinite slope of the root at zero."""
     f = lambda x: lax.cond(x > 0, jnp.sqrt, lambda x: 0.0 * x, x)
     g = lambda x: tanx.vmap(f)(x).sum()
@@ -163,7 +163,7 @@ def test_effects_happen_in_lanes_that_take_the_branch(run):
     assert sorted(seen) == [2.0, 3.0]
 
 
-def test_what_is_cheap_and_harmless_is_selected():
+def test_cheap_safe_branches_become_select():
     f = tanx.vmap(lambda p, x: lax.cond(p, lambda x: x + 1, lambda x: -x, x))
     jaxpr = tanx.make_jaxpr(f)(X > 1, X)
     assert "scan" not in str(jaxpr) and "select_n" in str(jaxpr)
@@ -282,7 +282,7 @@ tanx.lax.switch: switch branches must have equal output types.
   Hint: broadcast or reshape one of them."""
 
 
-def test_what_is_no_function_or_array():
+def test_cond_rejects_non_functions_and_non_arrays():
     assert error(TypeError, lambda: lax.cond(True, 1, jnp.sin, 2.0)).startswith(
         "tanx.lax.cond: true_fun and false_fun must be functions.\n  true_fun:  1\n")
     assert error(TypeError, lambda: lax.cond(True, jnp.sin, jnp.cos, "x")) == """\

@@ -253,7 +253,7 @@ def test_staged_values_may_be_closed_over():
     assert tanx.jit(tanx.grad(closing_over, 1))(2.0, 3.0) == 10.0
 
 
-def test_a_rule_that_outlives_what_it_closes_over():
+def test_a_rule_that_closes_over_a_finished_trace_raises():
     error(UnexpectedTracerError, lambda: tanx.grad(tanx.jit(closing_over), 1)(2.0, 3.0))
 
 
@@ -271,7 +271,7 @@ def alone(x):
     return fun
 
 
-def test_a_rule_that_alone_depends_on_a_lane():
+def test_a_mapped_value_used_only_by_the_rule():
     np.testing.assert_array_equal(tanx.vmap(lambda x: tanx.grad(alone(x))(2.0))(X), X)
     for _ in range(4):
         found = tanx.vmap(lambda x: tanx.grad(tanx.jit(alone(x)))(2.0))(X)
@@ -329,7 +329,7 @@ def test_symbolic_zeros_as_answers(around):
     assert tanx.grad(lambda x: sum(around(fun)(x)))(x) == 1.0
 
 
-def test_what_a_symbolic_zero_knows():
+def test_attributes_of_symbolic_zeros():
     zero = SymbolicZero.from_primal_value(jnp.ones((2, 3), "bfloat16"))
     assert (zero.shape, zero.ndim, zero.size, zero.dtype) == ((2, 3), 2, 6, jnp.bfloat16)
     assert repr(zero) == "SymbolicZero(bfloat16[2,3])"
@@ -361,7 +361,7 @@ def test_defjvps_of_pytrees_and_of_nothing():
     assert tanx.jvp(fun, (2.0, 3.0), (1.0, 1.0))[1] == {"a": 0.0, "b": 0.0}
 
 
-def test_defjvps_does_not_go_with_fixed_arguments():
+def test_defjvps_with_nondiff_argnums_raises():
     fun = tanx.custom_jvp(lambda n, x: x, nondiff_argnums=0)
     assert error(TypeError, lambda: fun.defjvps(None)) == (
         "tanx.custom_jvp.defjvps: cannot be combined with nondiff_argnums.\n"
@@ -407,13 +407,13 @@ def rule(primals, tangents, answer):
      "  expected: ~float32[]\n"
      "  tangent:  float32[3]"),
 ])
-def test_what_a_rule_must_give(answer, text):
+def test_results_of_jvp_rules_are_checked(answer, text):
     fun = ruled(functools.update_wrapper(functools.partial(rule, answer=answer), rule))
     assert error(TypeError, lambda: tanx.jvp(fun, (1.0,), (1.0,))) == (
         f"tanx.custom_jvp: the rule rule of f: {text}")
 
 
-def test_a_rule_must_give_what_the_function_gives():
+def test_primal_results_of_jvp_rules_are_checked():
     fun = ruled(lambda primals, tangents: ((primals[0],), (tangents[0],)))
     assert error(TypeError, lambda: tanx.jvp(tanx.jit(fun), (1.0,), (1.0,))) == (
         "tanx.custom_jvp: the rule <lambda> of f: must return a result of the function's "

@@ -323,7 +323,7 @@ def bwd(saved, ct, answer):
      "  argument:  PyTreeDef(*)\n"
      "  cotangent: PyTreeDef((*, *))"),
 ])
-def test_what_bwd_must_give(answer, kind, text):
+def test_results_of_bwd_are_checked(answer, kind, text):
     rule = functools.update_wrapper(functools.partial(bwd, answer=answer), bwd)
     assert error(kind, lambda: tanx.grad(ruled(fwd, rule))(1.0)) == (
         f"tanx.custom_vjp: the bwd rule bwd of f: {text}")
@@ -346,7 +346,7 @@ def test_the_structure_of_a_cotangent():
     ({"a": (None, 4.0), "b": 6.0}, {"a": (0.0, 4.0), "b": 6.0}),
 ])
 @pytest.mark.parametrize("around", [lambda f: f, tanx.jit])
-def test_a_cotangent_in_the_place_of_a_node(answer, gradient, around):
+def test_a_cotangent_for_a_node_applies_to_all_leaves(answer, gradient, around):
     """The cotangent applies to all leaves of the node."""
     fun = tanx.custom_vjp(lambda tree: tree["a"][0] * tree["b"])
     fun.defvjp(lambda tree: (fun(tree), None), lambda _, ct: (answer,))
@@ -355,7 +355,7 @@ def test_a_cotangent_in_the_place_of_a_node(answer, gradient, around):
         assert grad({"a": (1.0, 2.0), "b": 3.0}) == gradient
 
 
-def test_what_fwd_must_give():
+def test_results_of_fwd_are_checked():
     fun = ruled(lambda x: x, lambda _, ct: (ct,))
     assert error(TypeError, lambda: tanx.grad(fun)(1.0)) == (
         "tanx.custom_vjp: the fwd rule <lambda>: must return a pair: the result and the "

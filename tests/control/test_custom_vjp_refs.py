@@ -117,7 +117,7 @@ def test_bwd_writes_to_a_reference_that_is_differentiated(form, wrap):
 
 @pytest.mark.parametrize("kind, wrap", [(np.float32, lambda f: f), (np.int32, tanx.jit)],
                          ids=["eager", "jit"])
-def test_bwd_finds_what_the_forward_pass_left_in_a_reference_of_the_function(kind, wrap):
+def test_bwd_reads_refs_as_the_forward_pass_left_them(kind, wrap):
     @tanx.custom_vjp
     def scaled(x, ref):
         return 1.0 * x

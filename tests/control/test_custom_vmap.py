@@ -43,7 +43,7 @@ def test_the_rule_runs_under_vmap():
     assert "custom_vmap_call" in str(tanx.make_jaxpr(compiled)(1.0))
 
 
-def test_forward_mode_goes_through_the_rule():
+def test_jvp_uses_the_custom_vmap_rule():
     fun, _ = ruled()
 
     def tangent(x):
@@ -134,7 +134,7 @@ def test_derivative_rules_go_to_the_function_inside():
         fun.defvjp  # noqa: B018
 
 
-def test_the_rule_is_told_which_primals_are_mapped():
+def test_the_rule_receives_in_batched_of_primals():
     """If only tangents are mapped, the derivative of the rule is mapped."""
     seen = []
 

@@ -151,7 +151,7 @@ def test_errors_of_callbacks():
         "tanx.debug.callback: needs a function.\n  given: 3")
 
 
-def test_sharding_is_not_there_yet():
+def test_inspect_array_sharding_raises():
     with pytest.raises(NotImplementedError):
         debug.inspect_array_sharding(X, callback=print)
 
@@ -196,7 +196,7 @@ def test_a_breakpoint_shows_values(run):
     assert answers[9] == "This is the innermost frame."
 
 
-def test_a_breakpoint_shows_where_it_is():
+def test_a_breakpoint_shows_its_source_line():
     (where, *_) = session(stopping(tanx.jit), "bt", "")
     assert where.splitlines()[-1].strip() == "debug.breakpoint(**files)"
     assert "return run(fun)(x)" in where

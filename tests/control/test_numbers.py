@@ -119,7 +119,7 @@ def test_loops_of_python_leave_arrays_of_the_caller_alone():
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
-def test_a_number_to_start_with_gives_way_without_jit_too(dtype):
+def test_initial_numbers_are_promoted_with_and_without_jit(dtype):
     found = []
     for disabled in (False, True):
         with tanx.disable_jit(disabled):
@@ -129,7 +129,7 @@ def test_a_number_to_start_with_gives_way_without_jit_too(dtype):
     assert carry == plain_carry and (ys == plain_ys).all()
 
 
-def test_arrays_of_64_bits_are_unpickled_as_those_that_are_enabled():
+def test_64_bit_arrays_are_unpickled_as_32_bit_without_x64():
     with tanx.enable_x64(True):
         texts = [pickle.dumps(jnp.arange(3).astype(d)) for d in ("float64", "int64", "complex128")]
         assert pickle.loads(texts[0]).dtype == "float64"

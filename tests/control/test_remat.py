@@ -172,7 +172,7 @@ def test_batch_dimensions():
     assert inside.count("dot_general") == 3
 
 
-def test_what_policies_answer():
+def test_policy_answers_have_truth_values_and_reprs():
     answers = [ad_checkpoint.Saveable, ad_checkpoint.Recompute,
                ad_checkpoint.Offloadable("device", "pinned_host")]
     assert [bool(a) for a in answers] == [True, False, True]
@@ -240,7 +240,7 @@ def test_static_arguments_need_no_hash():
     assert fun(2.0, [1, 2]) == 6.0 and tanx.grad(fun)(2.0, [1, 2]) == 3.0
 
 
-def test_traced_arguments_decide_nothing():
+def test_branching_on_checkpointed_arguments_raises():
     def fun(x, n):
         return x * n if n > 1 else x
 

@@ -245,7 +245,7 @@ def types(tree):
     return [(x.dtype.name, x.weak_type) for x in tanx.tree.leaves(tree)]
 
 
-def test_a_weak_carry_gives_way():
+def test_weak_carries_are_promoted():
     assert types(lax.scan(lambda s, x: (s + x, s), 0.0, X)) == [("float32", False),
                                                                 ("float32", True)]
     assert types(lax.scan(lambda s, x: (s + x, s), 0, X)) == [("float32", False)] * 2
@@ -253,7 +253,7 @@ def test_a_weak_carry_gives_way():
     assert types(lax.scan(lambda s, _: (jnp.int8(1), s), 0, length=2)) == [("int8", False)] * 2
 
 
-def test_promotion_goes_on_until_nothing_changes():
+def test_carry_promotion_runs_to_a_fixed_point():
     (a, b), _ = lax.scan(lambda s, _: ((s[1], s[0] + 1.5), None), (0, 0), length=3)
     assert (a, b) == (1.5, 3.0) and types((a, b)) == [("float32", False)] * 2
 
@@ -277,7 +277,7 @@ def test_values_closed_over_become_operands():
     assert eqn.params["num_consts"] == 2 and eqn.params["jaxpr"].consts == []
 
 
-def test_carries_that_never_change_and_slices_given_back_take_no_part():
+def test_unchanged_carries_and_returned_slices_leave_the_scan():
     def fun(a, b, xs):
         return lax.scan(lambda c, x: ((c[0], c[1] * c[0]), (x, c[1])), (a, b), xs)
 
@@ -288,7 +288,7 @@ def test_carries_that_never_change_and_slices_given_back_take_no_part():
     assert scans(lambda xs: lax.scan(lambda c, x: (c, x), 1.0, xs), X) == []
 
 
-def test_what_is_the_same_in_each_step_is_not_stacked():
+def test_loop_invariant_residuals_are_not_stacked():
     def fun(a, xs):
         return lax.scan(lambda c, x: (c * jnp.sin(a).sum() * x, None), 1.0, xs)[0]
 
@@ -464,7 +464,7 @@ tanx.lax.scan: the body must return a carry of the structure that it takes.
   Hint: return the carry with the same containers, keys and lengths each time."""
 
 
-def test_a_body_that_gives_no_pair():
+def test_a_body_that_does_not_return_a_pair_raises():
     assert error(TypeError, lax.scan, lambda s, x: (s, x, [s]), 0.0, X) == """\
 tanx.lax.scan: the body must return a pair: the next carry, and a value to stack.
   <lambda> gave: (~float32[], float32[], [~float32[]])

@@ -50,7 +50,7 @@ def test_batches_of_systems(run):
                                rtol=1e-4, atol=1e-6)
 
 
-def test_what_else_a_solver_gives():
+def test_auxiliary_results_of_solvers():
     f = lambda b: lax.custom_linear_solve(lambda x: {"x": 2 * x["x"]}, b, lambda _, b: (
         {"x": b["x"] / 2}, {"steps": 3}), symmetric=True, has_aux=True)
     x, aux = f({"x": 6.0})

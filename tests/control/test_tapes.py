@@ -145,7 +145,7 @@ def test_stretches_are_traced_and_compiled_once(monkeypatch):
     assert not made and len(traced) == 1
 
 
-def test_what_needs_no_tape_is_one_call():
+def test_loops_without_tapes_do_not_split_the_function():
     """Loops that do not depend on unknown values, and scans, do not split a function."""
     def fun(x, n):
         y = lax.fori_loop(0, 3, lambda _, y: jnp.sin(y), x)
@@ -177,7 +177,7 @@ def test_effects_keep_their_order(capsys):
     lambda f: tanx.jit(tanx.grad(f)), lambda f: tanx.grad(tanx.checkpoint(f)),
     lambda f: tanx.grad(lambda x: lax.scan(lambda c, _: (f(c), None), x, length=2)[0]),
 ], ids=["jit of grad", "checkpoint", "scan"])
-def test_what_would_call_twice_raises(cosine, derivative):
+def test_repeated_callbacks_in_derivatives_raise(cosine, derivative):
     assert error(NotImplementedError, derivative(waves(cosine, 3)), 0.7) == """\
 tanx.lax.while_loop: in compiled derivatives, other loops and checkpoint, the derivative of a loop \
 runs its steps again, which is not possible for a callback with \

@@ -47,7 +47,7 @@ def test_pytrees_closures_and_carries_that_never_change(run):
 
 
 @each_way
-def test_numbers_give_way_to_what_the_body_makes_of_them(run):
+def test_weak_carries_are_promoted_to_the_types_of_the_body(run):
     out = run(lambda y: lax.while_loop(lambda x: x < 3, lambda x: x + y, 0))(jnp.float32(1.5))
     assert out.dtype == np.float32 and out == 3.0
     assert lax.while_loop(lambda x: x < 3, lambda x: x + 1, 0).weak_type
@@ -97,7 +97,7 @@ def test_loops_in_loops(run):
 
 
 @each_way
-def test_keys_go_round(run):
+def test_random_keys_as_carries(run):
     def walk(key, x, n):
         def step(c):
             key, now = tanx.random.split(c[1])
@@ -283,7 +283,7 @@ def test_derivatives_along_a_tape(noted):
     np.testing.assert_allclose(lanes, X * tanx.grad(exact)(1.3), rtol=1e-4)
 
 
-def test_conditions_are_asked_once_for_each_step(monkeypatch):
+def test_conditions_are_evaluated_once_per_step(monkeypatch):
     monkeypatch.setattr(tape, "TAPES", (1, 1))  # the smallest room for steps on each tape
     asked = []
 
@@ -308,7 +308,7 @@ def test_room_for_states_has_a_limit():
         assert f"f32[{slots + 1},{size}]" in text
 
 
-def test_what_the_backward_pass_does_not_need_is_not_kept():
+def test_unneeded_residuals_are_not_saved():
     def f(x):
         return lax.while_loop(lambda c: c[0] < 9, lambda c: (c[0] + 1, c[1] * 2, c[2] + c[1]),
                               (0, x, x))[2].sum()
@@ -318,7 +318,7 @@ def test_what_the_backward_pass_does_not_need_is_not_kept():
 
 
 @each_way
-def test_constants_get_the_sum_of_what_steps_give(run):
+def test_cotangents_of_constants_are_summed_over_steps(run):
     w = jnp.array([[0.5, -0.2], [0.1, 0.3]])
 
     def f(w, loop):
@@ -359,7 +359,7 @@ def test_rules_of_users_hold_inside(run):
                                [1, 15, 225])
 
 
-def test_what_is_shown_is_shown_once(capsys):
+def test_debug_print_in_a_differentiated_loop_prints_once(capsys):
     def body(c):
         tanx.debug.print("step {}", c[0])
         return c[0] + 1, jnp.sin(c[1])
@@ -422,7 +422,7 @@ tanx.lax.while_loop: the body must return a carry of the types that it takes.
         "tanx.lax.while_loop: the body must return a carry of the structure that it takes.")
 
 
-def test_limits_that_are_none():
+def test_negative_max_steps_raise():
     assert error(ValueError, lambda: lax.bounded_while_loop(
         lambda x: True, lambda x: x, 1, max_steps=-1)) == """\
 tanx.lax.bounded_while_loop: max_steps must be an integer that is known while tracing, and not \
@@ -431,6 +431,6 @@ negative.
   Hint: tanx.lax.while_loop needs no limit."""
 
 
-def test_what_is_no_function():
+def test_while_loop_rejects_non_functions():
     assert error(TypeError, lambda: lax.while_loop(1, lambda x: x, 0)).startswith(
         "tanx.lax.while_loop: cond_fun and body_fun must be functions.\n  cond_fun: 1\n")

@@ -61,7 +61,7 @@ def test_numpy_sees_a_view_that_it_cannot_write():
     assert X[0, 0] == 0.0
 
 
-def test_what_comes_in_is_copied():
+def test_asarray_copies_numpy_arrays():
     data = np.arange(3)
     x = jnp.asarray(data)
     data[:] = 7
@@ -318,7 +318,7 @@ def test_str_and_format():
         "  Hint: tanx.numpy.array_str and tanx.numpy.printoptions set the precision.")
 
 
-def test_print_options_are_those_of_numpy():
+def test_numpy_print_options_are_used():
     with np.printoptions(precision=2, linewidth=40, threshold=5):
         assert repr(jnp.arange(12.0) / 7) == (
             "Array([0.  , 0.14, 0.29, ..., 1.29,\n       1.43, 1.57], dtype=float32)")

@@ -23,7 +23,7 @@ def test_types():
     assert str(aval.update_weak_type(True)) == "~float32[2,3]"
 
 
-def test_jaxprs_may_be_taken_for_closed_ones_and_the_other_way_round():
+def test_jaxprs_and_closed_jaxprs_are_interchangeable():
     closed = tanx.make_jaxpr(lambda x: tanx.jit(lambda y: y * 2)(x) + np.arange(3.0))(1.0)
     inner = closed.eqns[0].params["jaxpr"]
     for jaxpr in (closed, inner):
@@ -36,7 +36,7 @@ def test_jaxprs_may_be_taken_for_closed_ones_and_the_other_way_round():
     assert jaxpr_as_fun(plain)(2.0)[0] == 4.0 and not isinstance(3, Jaxpr)
 
 
-def test_a_context_of_ones_own():
+def test_user_contexts_are_part_of_the_trace_key():
     mode, seen = tanx.make_user_context("train"), []
 
     @tanx.jit
@@ -80,7 +80,7 @@ def without_rank_promotion():
     (ValueError, "could not be broadcast together", without_rank_promotion),
     (RuntimeError, "Unknown backend", lambda: tanx.devices("none")),
 ])
-def test_words_that_libraries_match(error, words, call):
+def test_error_texts_that_libraries_match(error, words, call):
     with pytest.raises(error, match=words):
         call()
 
@@ -90,7 +90,7 @@ def missing(module: str) -> list[str]:
     return json.loads(names.read_text()).get(module, [])
 
 
-def test_names_that_are_still_to_come_are_told_from_others():
+def test_errors_distinguish_missing_names_from_unknown_ones():
     for name in missing(""):
         if "." not in name:
             with pytest.raises(AttributeError, match=f"tanx does not have tanx.{name} yet"):
@@ -102,7 +102,7 @@ def test_names_that_are_still_to_come_are_told_from_others():
     assert absence("tanx", "nonsense") is None and absence("numpy", "export") is None
 
 
-def test_modules_that_are_still_to_come():
+def test_importing_a_missing_module_raises():
     absent = next(name for name in sorted(LATER["tanx.experimental"])
                   if not hasattr(tanx.experimental, name))
     program = (f"try:\n from tanx.experimental import {absent}\n"
@@ -138,7 +138,7 @@ def test_prints_outside_of_compiled_code(capsys):
         "{'a': Array(1, dtype=int32, weak_type=True)}\n")
 
 
-def test_which_leaves_are_donated():
+def test_donation_vector_marks_donated_leaves():
     donated = tanx.api_util.donation_vector
     tree = tanx.tree.structure(((1, {"a": 2, "b": 3}), {"k": 4, "m": (5, 6)}))
     assert donated((1,), (), tree) == (False, True, True, False, False, False)

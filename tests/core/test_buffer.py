@@ -155,7 +155,7 @@ def test_reading_pending_data_waits_for_its_event(read):
     assert event.waits == 1 and x.is_ready()
 
 
-def test_what_has_waited_keeps_the_view_alone():
+def test_arrays_release_their_buffer_after_waiting():
     x = on_host(Event())
     view = buffers_of(x)[0].view
     assert x.block_until_ready() is x and x._data is view and x._held == ()

@@ -40,7 +40,7 @@ def equation(primitive, invars, outvars, **params):
     return JaxprEqn(invars, outvars, primitive, params)
 
 
-def test_what_staging_makes_is_well_formed():
+def test_staged_jaxprs_are_well_formed():
     c = Array(np.ones(3, np.float32))
     inner = trace(lambda a: add.bind(a, c), X)
     check_jaxpr(trace(lambda x: [mul.bind(call(inner, x)[0], np.float32(2)), x, np.int32(1)], X))

@@ -37,7 +37,7 @@ def test_leaves_are_named_after_parameters(function, first):
     assert leaf_names(function, (1.0,), {}) == [first]
 
 
-def test_the_source_is_that_of_the_innermost_function():
+def test_debug_info_names_the_innermost_function():
     info = debug_info("jit", tanx.jit(tanx.grad(plain)), (1.0,), {})
     assert info.function == "plain" and info.source.line == plain.__code__.co_firstlineno
 
@@ -54,7 +54,7 @@ CASES = [
 ]
 
 
-def test_names_found_later_are_those_found_at_once():
+def test_lazy_leaf_names_match_eager_ones():
     for args, kwargs, skip in CASES:
         kept = [arg for i, arg in enumerate(args) if i not in skip]
         leaves, tree = tree_flatten((kept, kwargs))

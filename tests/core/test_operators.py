@@ -9,7 +9,7 @@ from tanx._core.operators import SPECIAL
 from tanx.numpy._methods import METHODS
 
 
-def test_the_stand_ins_are_those_of_the_methods():
+def test_special_methods_match_the_table():
     assert sorted(SPECIAL) == sorted(name for name in METHODS if name.startswith("__"))
 
 
@@ -51,7 +51,7 @@ def test_rooms_that_load_late_may_load_inside_a_traced_function(use):
     assert "Array" in fresh(f"import tanx, tanx.numpy as jnp; print(repr({use}))")
 
 
-def test_what_compiles_is_not_loaded_to_trace():
+def test_tracing_does_not_load_the_compiler():
     assert not loaded("import tanx.numpy; tanx.make_jaxpr(lambda x: tanx.numpy.sort(x) + 1)(1.0 * "
                       "tanx.numpy.arange(3))", *LOOPS, "tanx._compiler.p", "llvmlite")
 

@@ -99,7 +99,7 @@ def test_unused_constants_are_forgotten():
 # --- Dead code ------------------------------------------------------------------------------------
 
 
-def test_dce_keeps_what_outputs_need():
+def test_dce_keeps_equations_of_used_outputs():
     jaxpr = trace(lambda x, y, z: [sin.bind(x), cos.bind(cos.bind(y)), z], X, X, X).jaxpr
     smaller, used = dce(jaxpr, [True, False, False])
     assert str(smaller) == (
@@ -108,12 +108,12 @@ def test_dce_keeps_what_outputs_need():
     assert dce(jaxpr, [False, False, True])[1] == [False, False, True]
 
 
-def test_dce_of_what_is_alive_changes_nothing():
+def test_dce_without_dead_code_changes_nothing():
     jaxpr = trace(lambda x: sin.bind(cos.bind(x)), X).jaxpr
     assert dce(jaxpr, [True]) == (jaxpr, [True])
 
 
-def test_dce_keeps_effects_and_what_they_need():
+def test_dce_keeps_effects_and_their_operands():
     jaxpr = trace(lambda x, y: (shout.bind(sin.bind(x)), cos.bind(y))[1], X, X).jaxpr
     smaller, used = dce(jaxpr, [False])
     assert str(smaller) == (
@@ -150,7 +150,7 @@ class Prunable(FakeCall):
 prunable = Prunable("jit")
 
 
-def test_dce_goes_into_calls():
+def test_dce_descends_into_calls():
     body = trace(lambda a, b: [sin.bind(a), cos.bind(add.bind(b, C))], X, X)
     outer = trace(lambda x, y: prunable.bind(sin.bind(x), cos.bind(y), jaxpr=body, name="f"), X, X)
     smaller, used = dce(outer.jaxpr, [True, False])
@@ -165,7 +165,7 @@ def test_dce_goes_into_calls():
     assert used == [True, False]
 
 
-def test_dce_goes_into_calls_in_calls():
+def test_dce_descends_into_nested_calls():
     inner = trace(lambda a: [sin.bind(a), cos.bind(a)], X)
     middle = trace(lambda a: prunable.bind(a, jaxpr=inner, name="inner"), X)
     outer = trace(lambda a: prunable.bind(a, jaxpr=middle, name="middle"), X)
@@ -198,7 +198,7 @@ def test_dce_forgets_constants_of_bodies():
     assert dce_closed(body, [False, True])[0].consts == [C]
 
 
-def test_what_is_remembered_of_a_body_dies_with_it():
+def test_dce_cache_entries_are_freed_with_their_jaxpr():
     body = trace(lambda a: [sin.bind(a), cos.bind(a)], X)
     dce_closed(body, [True, True])
     dce_closed(body, [True, False])
@@ -259,7 +259,7 @@ def test_constants_of_inlined_bodies():
     assert inlined.consts == [C, D]
 
 
-def test_inlining_keeps_what_it_is_told_to():
+def test_inlining_keeps_calls_that_the_callback_declines():
     body = trace(lambda a: sin.bind(a), X)
     closed = trace(lambda x: call(body, x), X)
     assert str(inline_calls(closed, lambda eqn: None)) == str(closed)

@@ -85,7 +85,7 @@ def same_jaxpr(a: Jaxpr, b: Jaxpr) -> bool:
 
 
 @pytest.mark.parametrize("name", sorted({case.primitive for case in CASES}))
-def test_what_is_written_is_read_again(name):
+def test_written_jaxprs_are_read_back(name):
     with tanx.enable_x64(True), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for case in (case for case in CASES if case.primitive == name):
@@ -120,7 +120,7 @@ def test_bodies_are_written_once():
     assert same(again(closed).eqns[0].params["jaxpr"].out_avals, closed.out_avals)
 
 
-def test_names_are_beside_the_text():
+def test_function_names_are_kept_apart_from_the_text():
     def named(name):
         def body(x):
             return x + 1
@@ -141,7 +141,7 @@ def test_constants_are_shared_and_keep_their_types():
     assert same_closed(closed, again(closed))
 
 
-def test_functions_are_told_of():
+def test_python_functions_are_unwritable():
     with pytest.raises(Unwritable, match="FlatCallback") as caught:
         write(tanx.make_jaxpr(lambda x: tanx.pure_callback(np.sin, x, x))(np.ones(3, np.float32)))
     assert caught.value.eqn.primitive.name == "pure_callback"
@@ -206,12 +206,12 @@ def test_values_of_parameters(value):
     (f"{{f32[3]|f32[3]=sin[accuracy={'(' * 10000}]0|1}}\n@0()", "too deeply"),
     (f"{{f32[3]|f32[3]=sin[accuracy={'9' * 10000}]0|1}}\n@0()", "expected"),
 ])
-def test_what_is_wrong_is_told(text, problem):
+def test_errors_of_malformed_text(text, problem):
     with pytest.raises(Unreadable, match=re.escape(problem)):
         read(text, [])
 
 
-def test_small_texts_are_no_huge_programs():
+def test_texts_that_expand_to_huge_programs_are_rejected():
     double = "{{f32[]|f32[]=jit[jaxpr=@{0}()]0|f32[]=jit[jaxpr=@{0}()]1|2}}"
     lines = ["{f32[]|f32[]=neg[]0|1}"] + [double.format(n) for n in range(60)]
     with pytest.raises(Unreadable, match="too large"):

@@ -39,14 +39,14 @@ def shown(fun, *types, **options):
     return show_jaxpr(trace(fun, *types), **options)
 
 
-def test_what_fits_stands_on_one_line():
+def test_short_jaxprs_print_on_one_line():
     assert shown(lambda x: mul.bind(x, np.float32(2)), X) == (
         "{ lambda ; a:f32[3]. let b:f32[3] = mul a 2.0:f32[] in (b,) }")
     assert shown(lambda x: sin.bind(cos.bind(x)), X) == (
         "{ lambda ; a:f32[3]. let b:f32[3] = cos a; c:f32[3] = sin b in (c,) }")
 
 
-def test_what_does_not_fit_is_broken():
+def test_long_jaxprs_print_on_several_lines():
     assert shown(lambda x: add.bind(mul.bind(x, np.float32(2)), sin.bind(x)), X) == """\
 { lambda ; a:f32[3]. let
     b:f32[3] = mul a 2.0:f32[]
@@ -55,7 +55,7 @@ def test_what_does_not_fit_is_broken():
   in (d,) }"""
 
 
-def test_nothing_at_all():
+def test_jaxprs_without_equations():
     assert shown(lambda: [],) == "{ lambda ; . let  in () }"
     assert shown(lambda x: [], X) == "{ lambda ; a:f32[3]. let  in () }"
     assert shown(lambda x, y: x, X, X) == "{ lambda ; a:f32[3] b:f32[3]. let  in (a,) }"
@@ -76,7 +76,7 @@ def test_constants_stand_before_the_semicolon():
         "{ lambda a:f32[3]; b:f32[3]. let c:f32[3] = add b a in (c,) }")
 
 
-def test_no_operands_leave_a_space():
+def test_equations_without_operands_print_a_space():
     assert shown(lambda: Fake("zz").bind()) == "{ lambda ; . let a:f32[3] = zz  in (a,) }"
     iota = Fake("iota", default=ShapedArray((5,), np.int32))
     assert shown(lambda: iota.bind(dimension=0, dtype=np.dtype("int32"), shape=(5,),
@@ -91,7 +91,7 @@ def test_no_results_have_no_equals_sign():
         "{ lambda ; a:f32[3]. let shout a in (a,) }")
 
 
-def test_results_that_nobody_reads():
+def test_unused_results_print_as_underscores():
     two = Fake("two", n=3)
     assert shown(lambda x: two.bind(x)[1], X) == (
         "{ lambda ; a:f32[3]. let _:f32[3] b:f32[3] _:f32[3] = two a in (b,) }")
@@ -218,7 +218,7 @@ def test_variables_inside_jit_take_the_names_outside():
   in (b,) }"""
 
 
-def test_a_value_passed_twice_lends_its_name_once():
+def test_a_value_passed_twice_names_only_one_parameter():
     f = jitted(add.bind, X, X)
     assert shown(lambda x: f(x, x), X) == """\
 { lambda ; a:f32[3]. let
@@ -251,7 +251,7 @@ def test_a_result_returned_twice():
   in (b, c) }"""
 
 
-def test_a_result_that_nobody_reads_is_dropped_inside_too():
+def test_unused_results_print_as_underscores_in_inner_jaxprs():
     f = jitted(lambda a, b: (add.bind(a, b), mul.bind(a, b)), X, X)
     assert shown(lambda x: f(x, mul.bind(x, np.float32(1)))[0], X) == """\
 { lambda ; a:f32[3]. let
@@ -313,7 +313,7 @@ def test_constants_inside_are_new():
 # --- Jaxprs in parameters -------------------------------------------------------------------------
 
 
-def test_branches_stand_one_a_line():
+def test_branches_print_one_per_line():
     cond = FakeCall("cond", "branches")
     branches = trace(lambda x: cos.bind(x), X), trace(lambda x: sin.bind(x), X)
     assert shown(lambda i, x: cond.bind(i, x, branches=branches), f32(), X) == """\
@@ -327,7 +327,7 @@ def test_branches_stand_one_a_line():
   in (c,) }"""
 
 
-def test_branches_that_fit_stand_on_one_line():
+def test_short_branches_print_on_one_line():
     cond = FakeCall("cond", "branches")
     branches = trace(lambda x: cos.bind(x), X), trace(chain(12), X)
     text = shown(lambda x: cond.bind(x, branches=branches), X)
@@ -427,7 +427,7 @@ def test_outer_jaxprs_come_first():
     assert headings(shown(lambda x: c(*a(x)), X)) == ["A", "C", "B"]
 
 
-def test_what_is_in_a_jaxpr_used_twice_is_used_twice():
+def test_jaxprs_inside_shared_jaxprs_are_shared():
     inner = jitted(lambda x: sin.bind(x), X, name="inner")
     outer = jitted(lambda x: inner(x), X, name="outer")
     assert shown(lambda x: outer(*outer(x)), X) == """\
@@ -518,7 +518,7 @@ class Secretive(Fake):
         return {k: v for k, v in params.items() if k != "accuracy"}
 
 
-def test_hidden_parameters_can_be_asked_for():
+def test_hidden_parameters_can_be_shown():
     fun = functools.partial(Secretive("tan").bind, accuracy=None)
     assert shown(fun, X) == "{ lambda ; a:f32[3]. let b:f32[3] = tan a in (b,) }"
     assert shown(fun, X, custom_pp_eqn_rules=False) == (

@@ -77,7 +77,7 @@ def test_a_constant_that_no_equation_took_is_not_kept():
     assert trace(fun, X).consts == []
 
 
-def test_source_lines_are_those_of_the_user():
+def test_source_lines_point_to_user_code():
     def fun(x):
         return lax.sin(x)
 
@@ -155,7 +155,7 @@ def test_literals_of_surrounding_functions_stay_literals():
 # --- Values that depend on no argument ------------------------------------------------------------
 
 
-def test_what_depends_on_no_argument_is_computable():
+def test_values_independent_of_arguments_are_concrete():
     def fun(x):
         n = lax.reduce_sum(lax.iota(np.int32, 4), (0,))
         assert int(n) == 6 and float(n) == 6.0 and bool(n) and n.item() == 6
@@ -221,7 +221,7 @@ def test_static_values_of_surrounding_functions_are_computable():
     assert tanx.jit(fun)(1.0).shape == (6,)
 
 
-def test_what_depends_on_an_argument_is_not():
+def test_values_of_arguments_are_not_concrete():
     def fun(x):
         return x if lax.gt(lax.mul(x, 2.0), 0.0) else x
 
@@ -273,7 +273,7 @@ def test_a_leaked_value_says_where_it_came_from(use):
         "attribute or a list; tanx.checking_leaks() finds the place."]
 
 
-def test_a_trace_that_failed_is_over():
+def test_tracers_of_a_failed_trace_are_invalid():
     def fails(x):
         leaks.append(lax.sin(x))
         raise KeyError("oops")
@@ -305,7 +305,7 @@ def test_names_of_arguments_in_messages():
 # --- Functions inside of functions ----------------------------------------------------------------
 
 
-def test_a_hundred_functions_inside_of_one_another():
+def test_a_hundred_nested_functions():
     fun = lambda x: x + 1
     for _ in range(100):
         fun = tanx.jit(lambda x, inner=fun: inner(x) * 1.0)
@@ -367,7 +367,7 @@ def test_functions_that_call_themselves_without_end():
     assert all(line.startswith("tanx") for line in lines[:3])  # the stack has room for it
 
 
-def test_a_function_that_calls_itself_is_told():
+def test_infinite_recursion_raises():
     @tanx.jit
     def fun(x, n=0):
         return fun(x, n + 1)

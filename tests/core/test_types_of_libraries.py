@@ -61,7 +61,7 @@ def test_the_sharding_of_a_type_is_given_back_and_counts():
     (NamedSharding(MESH, P("x", None, "y")), ValueError, "more entries"),
     (NamedSharding(AbstractMesh((3,), ("x",)), P("x")), ValueError, "equal"),
 ])
-def test_shardings_that_no_type_has(sharding, error, words):
+def test_invalid_shardings_of_types_raise(sharding, error, words):
     with pytest.raises(error, match=words):
         core.ShapedArray((4, 8), np.float32, sharding=sharding)
 
@@ -71,7 +71,7 @@ def test_unknown_keywords_of_a_type():
         core.ShapedArray((2,), np.float32, device=0)
 
 
-def test_types_of_libraries_have_defaults_for_what_they_do_not_say():
+def test_types_of_libraries_have_default_methods():
     class Mine(core.AbstractValue):
         def __repr__(self):
             return "Mine()"
@@ -94,7 +94,7 @@ def test_types_of_libraries_have_defaults_for_what_they_do_not_say():
     assert token.inc_rank(3, 0) == token.dec_rank(3, 0) == token.to_tangent_aval() == token
 
 
-def test_types_tell_the_methods_of_their_values():
+def test_types_have_the_methods_of_arrays():
     x = jnp.arange(6.0).reshape(2, 3)
     assert core.ShapedArray.sum.fun(x, 0).tolist() == [3.0, 5.0, 7.0]
     assert core.ShapedArray.T.fget(x).shape == (3, 2)
@@ -177,7 +177,7 @@ tripled.defvjp(lambda x: (tripled(x), None), lambda _, ct: (3 * ct,))
     (lambda x: doubled(x) + 1, 5.0, 2, [("jvp", False)]),
     (lambda x: tripled(x) + 1, 7.0, 2, [("vjp", False)]),
 ])
-def test_a_trace_in_the_way_of_libraries(fun, value, count, calls):
+def test_traces_written_by_libraries(fun, value, count, calls):
     result, found, seen = counted(fun)(2.0)
     assert np.allclose(result, value) and found == count and seen == calls
 
@@ -193,7 +193,7 @@ def test_such_a_trace_composes():
     assert np.allclose(tanx.vmap(f)(jnp.arange(3.0)), np.sin(np.arange(3.0)) * np.arange(3.0))
 
 
-def test_traces_and_tracers_answer_as_in_jax():
+def test_traces_and_tracers_have_the_attributes_of_jax():
     seen = []
 
     def f(x):
@@ -306,7 +306,7 @@ def test_a_tracer_takes_its_type():
         core.Tracer(trace).aval  # noqa: B018
 
 
-def test_jaxprs_and_their_parts_answer_as_in_jax():
+def test_jaxprs_and_their_parts_have_the_attributes_of_jax():
     closed = tanx.make_jaxpr(lambda x: x + np.arange(3.0, dtype=np.float32))(1.0)
     assert closed.num_consts == 1 and len(closed.all_invars) == 2 and not closed.is_high
     assert closed.jaxpr.num_consts == 1
@@ -323,7 +323,7 @@ def test_jaxprs_and_their_parts_answer_as_in_jax():
         assert eqn.primitive.bind(1.0, 2.0) == 3.0
 
 
-def test_debug_info_answers_as_in_jax():
+def test_debug_info_has_the_methods_of_jax():
     info = tanx.make_jaxpr(lambda x, y: x + y["k"])(1.0, {"k": 2.0}).debug_info
     assert info.func_name == "<lambda>" and info.func_filename == __file__
     assert info.func_src_info == f"<lambda> at {__file__}:{info.func_lineno}"

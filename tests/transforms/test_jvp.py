@@ -29,7 +29,7 @@ def zero(x):
 # --- Symbolic zeros -------------------------------------------------------------------------------
 
 
-def test_what_has_no_tangent_is_computed_below():
+def test_operations_without_tangents_are_not_traced():
     seen = []
 
     def fun(x, y):
@@ -135,7 +135,7 @@ def test_decisions_see_the_primal():
 
 @pytest.mark.parametrize("attempt, use", [
     ("float(x)", float), ("complex(x)", complex), ("x.tolist()", lambda x: x.tolist())])
-def test_nothing_loses_its_derivative_in_silence(attempt, use):
+def test_converting_a_differentiated_value_raises(attempt, use):
     with pytest.raises(ConcretizationTypeError) as caught:
         under_jvp(use)
     assert str(caught.value) == (
@@ -146,7 +146,7 @@ def test_nothing_loses_its_derivative_in_silence(attempt, use):
     under_jvp(lambda x: use(lax.stop_gradient(x)))
 
 
-def test_numpy_would_lose_it_too():
+def test_numpy_functions_of_differentiated_values_raise():
     with pytest.raises(TracerArrayConversionError):
         under_jvp(np.sin)
     with pytest.raises(TracerArrayConversionError):
@@ -159,7 +159,7 @@ def test_repr():
     assert seen == ["JVPTracer(primal=2.0, tangent=1.0)"]
 
 
-def test_types_are_those_of_the_primal():
+def test_tracers_have_the_type_of_the_primal():
     def use(x):
         assert isinstance(x, JVPTracer) and isinstance(x, tanx.Array)
         assert (x.shape, x.ndim, x.size, x.nbytes, x.itemsize) == ((2, 3), 2, 6, 12, 2)

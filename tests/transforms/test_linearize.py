@@ -34,7 +34,7 @@ class Counted(Fake):
 # --- Linear jaxprs --------------------------------------------------------------------------------
 
 
-def test_only_what_depends_on_tangents_is_recorded():
+def test_only_tangent_operations_are_recorded():
     outs, nonzero, jaxpr, residuals = linearize(
         lambda x, y: [lax.mul(lax.sin(x), y), lax.neg(y), lax.cos(2.0)], [TWO, THREE],
         [True, False])

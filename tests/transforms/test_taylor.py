@@ -107,7 +107,7 @@ def test_each_order_is_the_derivative_of_the_one_before(case):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", DIFFERENTIABLE, ids=repr)
-def test_high_orders_are_derivatives_of_those_before(case):
+def test_high_orders_are_derivatives_of_lower_orders(case):
     each_order_follows(case, highest(case, 6))
 
 
@@ -205,7 +205,7 @@ def test_fixed_powers_at_zero():
     np.testing.assert_array_equal(np.asarray(found[:3]), [0.0, 0.0, 1.0])
 
 
-def test_values_that_do_not_move_are_computed_below():
+def test_operations_with_zero_series_are_not_traced():
     seen = []
 
     def fun(x, y):

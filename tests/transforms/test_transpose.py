@@ -44,7 +44,7 @@ def test_zero_cotangents_are_not_propagated():
     assert type(ct) is Zero
 
 
-def test_known_arguments_and_what_follows_from_them():
+def test_operations_of_known_arguments_are_not_transposed():
     ct, none = back(lambda x, y: [lax.mul(x, lax.exp(y))], [F32, Array(np.float32(0).reshape(()))],
                     TWO)
     assert float(ct) == 2.0 and none is None
@@ -60,7 +60,7 @@ def test_arguments_as_results():
     assert float(ct) == 5.0
 
 
-def test_what_is_not_linear_says_so():
+def test_transposing_a_nonlinear_function_raises():
     with pytest.raises(NotImplementedError) as caught:
         back(lambda x: [lax.sin(x)], [F32], ONE)
     assert str(caught.value) == "tanx.lax.sin: has no transpose rule: it is not linear."

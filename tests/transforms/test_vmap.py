@@ -27,7 +27,7 @@ def test_values_and_where_their_axis_ended_up():
     assert dims == [1]
 
 
-def test_what_is_not_mapped_is_computed_once():
+def test_unmapped_operations_are_not_batched():
     seen = []
     tanx.vmap(lambda x: seen.append(lax.sin(2.0)) or x)(X)
     assert type(seen[0]) is Array and seen[0].shape == ()
@@ -46,7 +46,7 @@ def test_the_axis_is_out_of_sight():
 @pytest.mark.parametrize("use, error", [
     (bool, TracerBoolConversionError), (lambda x: [1, 2][x], TracerIntegerConversionError),
     (float, ConcretizationTypeError), (int, ConcretizationTypeError)])
-def test_lanes_have_no_one_value(use, error):
+def test_converting_batched_values_raises(use, error):
     with pytest.raises(error, match="origin: batched by vmap"):
         tanx.vmap(lambda x: (use(x), x)[1])(jnp.arange(3))
 
@@ -92,7 +92,7 @@ def test_tracers_of_a_function_that_has_returned():
         tanx.vmap(lambda x: lax.add(x, kept[0]))(X)
 
 
-def test_a_tracer_of_another_map_is_not_taken_for_ones_own():
+def test_a_tracer_leaked_from_another_vmap_raises():
     kept = []
     with pytest.raises(UnexpectedTracerError):
         tanx.make_jaxpr(lambda x: tanx.vmap(lambda y: kept.append(y) or y)(x) + kept[0])(X)
