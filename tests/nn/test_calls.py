@@ -14,7 +14,7 @@ RECORDED = json.loads(DATA.read_text(encoding="utf-8"))["calls"]
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_results_are_those_of_jax(call):
+def test_results_match_jax(call):
     agree(np.asarray(eval(call, names(tanx))), read(RECORDED[call]), 16)
 
 

@@ -23,7 +23,7 @@ BASIC = [
     slice(np.int32(0), np.int64(1)), (slice(None), slice(1, 2), slice(3, 0, -2)),
 ]
 
-# Arrays of integers and booleans beside them.
+# Combined with arrays of integers and booleans.
 ADVANCED = [
     A, B[1:], np.array([-1, 0, 1, -2]), np.array([[0, 1], [1, 0]]), np.array([], np.int32),
     np.array([1], np.int8), np.array([1, 0], np.uint8), np.array([-1], np.int16), np.array(1),

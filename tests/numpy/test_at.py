@@ -431,7 +431,7 @@ x.at[...].add: does not take bool operands.
   takes:   signed integer, unsigned integer, floating point, complex""")
 
 
-def test_what_at_prints():
+def test_repr_and_attributes_of_at():
     x = jnp.arange(2)
     assert repr(x.at) == "At(Array([0, 1], dtype=int32))"
     assert repr(x.at[1:]) == "AtIndex(Array([0, 1], dtype=int32), slice(1, None, None))"

@@ -164,7 +164,7 @@ def test_periodic_functions(period):
     agree(jnp.interp(at, XP[shuffled], FP[shuffled], period=period), want, 1e-5)
 
 
-def test_lines_that_go_on():
+def test_interp_extrapolates():
     agree(jnp.interp(AT, XP, FP, left="extrapolate", right="extrapolate")[np.array([0, -1])],
           [-1, -11])
     agree(jnp.interp(AT, XP, FP, right="extrapolate")[np.array([0, -1])], [1, -11])

@@ -204,7 +204,7 @@ class Described:
     shape, dtype = (2, 3), np.dtype(np.float32)
 
 
-def test_arguments_that_stand_for_arrays():
+def test_objects_with_jax_array_are_accepted():
     x = jnp.array([3.0, 1.0])
     for function in (jnp.sin, jnp.sort, jnp.sum, jnp.argmax, jnp.unique, jnp.fft.fft, jnp.diag,
                      jnp.linalg.norm, jnp.cumsum, jnp.zeros_like, jnp.asarray, jnp.expand_dims):

@@ -386,7 +386,7 @@ BIG = 2 ** 40
     lambda i: jnp.clip(i, 0, BIG), lambda i: jnp.where(i > 0, BIG, i), lambda i: i.at[0].set(BIG),
     lambda i: i & 0xFFFFFFFF, lambda i: i.astype("uint8") + BIG, lambda i: jnp.sin(BIG),
     lambda i: tanx.lax.scan(lambda c, x: (c, x), BIG, i)])
-def test_integers_that_fit_nowhere_are_no_other_numbers(call):
+def test_integers_that_do_not_fit_int32_raise(call):
     for f in (call, tanx.jit(call)):
         with pytest.raises(OverflowError, match="a Python integer does not fit into i32"):
             f(jnp.arange(3))

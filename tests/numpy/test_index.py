@@ -23,7 +23,7 @@ def selected(index):
 
 
 @every_index
-def test_reads_what_numpy_reads(index):
+def test_indexing_matches_numpy(index):
     got = jnp.asarray(X)[index]
     assert fact(got) == f"float32[{','.join(map(str, selected(index).shape))}]"
     np.testing.assert_array_equal(got, selected(index))
@@ -44,7 +44,7 @@ def test_jit_reads_the_same(index):
 
 
 @every_index
-def test_gradient_goes_where_elements_came_from(index):
+def test_gradients_scatter_to_the_indexed_elements(index):
     weights = np.random.default_rng(0).normal(size=selected(index).shape).astype(np.float32)
     want = np.zeros_like(X)
     np.add.at(want, index, weights)
@@ -99,7 +99,7 @@ def test_mapped_indices_read_the_same(index):
 
 @given(index_and_shape())
 @settings(max_examples=150)
-def test_random_indices_read_what_numpy_reads(case):
+def test_random_indices_match_numpy(case):
     index, shape = case
     x = elements(shape)
     try:
@@ -200,12 +200,12 @@ def test_modes_of_get():
 
 @pytest.mark.parametrize("dtype, value", [
     ("int32", -2**31), ("int8", -128), ("uint8", 255), ("bool", True), ("float16", np.nan)])
-def test_what_fills_by_default(dtype, value):
+def test_default_fill_values(dtype, value):
     got = jnp.zeros(3, dtype).at[jnp.array([5])].get(mode="fill")
     np.testing.assert_array_equal(got, np.array([value], dtype))
 
 
-def test_gradients_skip_what_is_filled():
+def test_gradients_skip_filled_elements():
     i = jnp.array([1, 7, 1, -9])
     agree(tanx.grad(lambda x: x.at[i].get(mode="fill", fill_value=2.0).sum())(V), [0, 2, 0, 0, 0])
     agree(tanx.grad(lambda x: x.at[i].get(mode="clip").sum())(V), [1, 2, 0, 0, 1])
@@ -241,7 +241,7 @@ def test_slices_of_fixed_size(start, want):
     agree(tanx.vmap(lambda i: x[tanx.ds(i, 2)])(jnp.array([start])), V[None, want:want + 2])
 
 
-def test_slices_of_fixed_size_beside_others():
+def test_slices_of_fixed_size_next_to_other_indices():
     x, i = jnp.asarray(X), np.array([0, 1])
     agree(x[:, tanx.ds(1, 2)], X[:, 1:3])
     agree(x[i, tanx.ds(1, 2)], X[i, 1:3])
@@ -293,7 +293,7 @@ x[...]: an array without elements has nothing to index.
   array: float32[0]""")
 
 
-# -- transformations of what is computed -----------------------------------------------------------
+# -- transformations of indexing -------------------------------------------------------------------
 
 
 def test_derivatives_and_maps_of_computed_places():

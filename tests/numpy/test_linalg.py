@@ -230,7 +230,7 @@ def test_forms_are_similar_to_the_matrix(dtype):
                   tolerance * 10)
 
 
-def test_reflections_applied_are_those_multiplied():
+def test_ormqr_matches_products_with_reflections():
     a, taus, c = values(5, 3), np.float32([0.5, 0.2, 0.7]), values(5, 4)
     q = np.asarray(lax.linalg.ormqr(a, taus, np.eye(5, dtype=np.float32)))
     agree(q[:, :3], lax.linalg.householder_product(a, taus))

@@ -118,7 +118,7 @@ FACTS = {
 
 
 @pytest.mark.parametrize("expression", FACTS)
-def test_types_are_those_of_jax(expression):
+def test_types_match_jax(expression):
     assert repr(eval(expression)) == FACTS[expression]
 
 

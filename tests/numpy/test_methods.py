@@ -67,7 +67,7 @@ def test_numpy_functions_take_arrays_and_give_numpys():
     assert np.array_equal(np.asarray(x), X)
 
 
-def test_operators_leave_strangers_to_themselves():
+def test_operators_defer_to_foreign_classes():
     class Stranger:
         __array_priority__ = 1000
 
@@ -322,7 +322,7 @@ def test_the_place_of_an_array():
     assert x.__array_namespace__() is jnp
 
 
-def test_a_traced_value_has_no_place():
+def test_traced_values_have_no_device_or_memory():
     def look(x):
         assert not hasattr(x, "device") and not hasattr(x, "sharding")
         for name in ("committed", "addressable_shards", "is_fully_replicated", "traceback"):

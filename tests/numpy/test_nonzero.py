@@ -70,7 +70,7 @@ tanx.numpy.nonzero: the array must have at least one dimension.
   Hint: use tanx.numpy.atleast_1d(a).nonzero().""")
 
 
-def test_what_depends_on_no_argument_is_known_under_jit():
+def test_constant_arrays_have_known_nonzeros_under_jit():
     agree(tanx.jit(lambda: jnp.nonzero(jnp.arange(4) > 1)[0])(), [2, 3])
 
 

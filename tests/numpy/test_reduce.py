@@ -266,7 +266,7 @@ REDUCTIONS = ["sum", "prod", "max", "min", "mean", "var", "std", "median", "cums
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_reductions_of_64_bits_give_32_where_those_are_not_enabled(name):
+def test_reductions_of_64_bit_arrays_give_32_bits_without_x64(name):
     function = getattr(jnp, name)
     with tanx.enable_x64(True):
         numbers, integers = jnp.arange(3.0, dtype="float64"), jnp.arange(3, dtype="int64")

@@ -95,7 +95,7 @@ def test_functions_of_the_array_api():
     agree(jnp.unique_counts(np.array([3, 1, 3]), size=3, fill_value=9).values, [1, 3, 9])
 
 
-def test_what_depends_on_no_argument_is_known_under_jit():
+def test_constant_arrays_have_known_unique_elements_under_jit():
     agree(tanx.jit(lambda: jnp.unique(jnp.arange(4) % 2))(), [0, 1])
 
 
@@ -133,7 +133,7 @@ def test_places_of_common_elements(x, y):
     agree(got, (resized(want[0], 4, -1), resized(want[1], 4, x.size), resized(want[2], 4, y.size)))
 
 
-def test_what_is_missing_by_default():
+def test_default_fill_values_of_sets():
     x, y = np.array([3, 1, 1, 5]), np.array([5, 2, 3])
     agree(jnp.union1d(x, y, size=6), [1, 2, 3, 5, 1, 1])
     agree(jnp.intersect1d(x, y, size=3), [3, 5, 3])
@@ -143,7 +143,7 @@ def test_what_is_missing_by_default():
     agree(jnp.intersect1d(x, np.array([7]), size=2), [0, 0])
 
 
-def test_difference_of_what_is_unique_keeps_its_order():
+def test_setdiff1d_of_unique_arrays_keeps_their_order():
     x, y = np.array([5, 3, 1, 3]), np.array([1])
     agree(jnp.setdiff1d(x, y, True), [5, 3, 3])
     agree(tanx.jit(lambda x, y: jnp.setdiff1d(x, y, True, size=5, fill_value=-1))(x, y),

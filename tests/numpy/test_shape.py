@@ -73,7 +73,7 @@ def test_sizes_may_come_from_arrays_known_while_tracing():
     agree(tanx.jit(lambda x: jnp.reshape(x, (jnp.array(3), -1)))(MATRIX), MATRIX.reshape(3, 2))
 
 
-def test_nothing_to_do_does_nothing():
+def test_no_ops_return_their_operand():
     x = jnp.asarray(MATRIX)
     assert all(same is x for same in (
         jnp.reshape(x, (2, -1)), jnp.squeeze(x), jnp.broadcast_to(x, (2, 3)), jnp.moveaxis(x, 0, 0),

@@ -40,7 +40,7 @@ def test_signatures(signature, function, shapes):
     agree(jnp.vectorize(function, signature=signature)(*args), want)
 
 
-def test_the_first_argument_may_be_of_one():
+def test_arguments_with_dimensions_of_size_1():
     agree(jnp.vectorize(lambda a, b: a + b)(np.ones((1, 3)), np.ones((1, 1))), 2 * np.ones((1, 3)))
 
 

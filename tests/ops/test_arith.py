@@ -27,7 +27,7 @@ def same(got, want, dtype=None):
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
-def test_integer_division_is_that_of_xla(dtype):
+def test_integer_division_matches_xla(dtype):
     least = np.iinfo(dtype).min
     x, y = np.array([7, -7, 7, -7, 5, 0, least], dtype), np.array([2, 2, -2, -2, 0, 0, -1], dtype)
     same(lax.div(x, y), [3, -3, -3, 3, -1, -1, least])
@@ -219,7 +219,7 @@ def test_a_power_wants_an_exponent_of_the_same_dtype_or_of_integers():
     assert "does not take int32" in message(TypeError, lax.pow, i32(1), i32(1))
 
 
-def test_what_is_not_linear_says_so():
+def test_transposing_floor_raises():
     with pytest.raises(NotImplementedError, match=r"tanx\.lax\.floor: has no transpose rule"):
         lax.floor_p.transpose(1.0, 1.0)
 

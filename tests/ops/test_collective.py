@@ -58,7 +58,7 @@ def test_reductions_of_pytrees():
     same(total["b"][0], repeated(2 * X.sum(0)))
 
 
-def test_reductions_of_what_is_not_mapped():
+def test_collective_reductions_of_unmapped_values():
     same(over(lambda x: lax.psum(jnp.float32(1.5), "i") + x, X), 4.5 + X)
     same(over(lambda x: lax.pmax(jnp.float32(1.5), "i") + x, X), 1.5 + X)
     same(over(lambda x: lax.pmean(jnp.float32(1.5), "i") + x, X), 1.5 + X)

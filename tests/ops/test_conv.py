@@ -137,7 +137,7 @@ def test_dtypes(dtype):
 
 
 @pytest.mark.parametrize("padding", ["SAME", "VALID", [(1, 0), (2, 1)]])
-def test_shapes_are_told_in_advance(padding):
+def test_shape_functions_match_convolutions(padding):
     x, w = np.ones((2, 4, 8, 9), np.float32), np.ones((6, 4, 3, 2), np.float32)
     result = lax.conv_general_dilated(x, w, (2, 1), padding)
     assert lax.conv_shape_tuple(x.shape, w.shape, (2, 1), padding) == result.shape

@@ -130,7 +130,7 @@ tanx.lax.bitcast_convert_type: the last dimension must hold exactly the bits of 
   new_dtype: int32 (32 bits)"""
 
 
-def test_reduced_precision_is_that_of_narrow_types():
+def test_reduce_precision_matches_narrow_types():
     rng = np.random.default_rng(0)
     x = (rng.normal(size=1000) * 10.0 ** rng.integers(-4, 4, 1000)).astype(f32)
     np.testing.assert_array_equal(lax.reduce_precision(x, 8, 7), x.astype(BF16).astype(f32))
@@ -156,7 +156,7 @@ def test_gradients_stop():
     assert out["b"][1] is None and out["b"][0] == 1.0
 
 
-def test_barrier_keeps_the_tree_and_lets_derivatives_through():
+def test_barrier_keeps_the_tree_and_has_derivatives():
     out = lax.optimization_barrier({"a": tanx.numpy.ones(2), "b": 1.0})
     assert set(out) == {"a", "b"}
     np.testing.assert_array_equal(

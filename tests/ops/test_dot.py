@@ -136,7 +136,7 @@ def test_the_default_precision_is_an_option():
     assert jaxpr.eqns[0].params["precision"] == (lax.Precision.HIGHEST, lax.Precision.HIGHEST)
 
 
-def test_presets_know_their_types():
+def test_dot_presets_have_operand_and_accumulation_types():
     preset = lax.DotAlgorithmPreset
     assert preset.BF16_BF16_F32.supported_lhs_types == (BF16, F32)
     assert preset.BF16_BF16_F32_X3.supported_rhs_types == (F32,)

@@ -47,7 +47,7 @@ ROWS = lax.GatherDimensionNumbers((1,), (0,), (0,))
 @pytest.mark.parametrize("dtype, fill", [
     ("float32", np.nan), ("bfloat16", np.nan), ("complex64", np.nan), ("int8", -128),
     ("uint8", 255), ("int4", -8), ("uint4", 15), ("bool", True)])
-def test_what_is_read_outside(dtype, fill):
+def test_default_fill_values_out_of_bounds(dtype, fill):
     x = Array(np.zeros((2, 3), np.dtype(dtype)))
     out = lax.gather(x, index_array([[0], [2], [-1]]), ROWS, (1, 3), mode="fill")
     assert out.dtype == dtype

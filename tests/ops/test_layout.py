@@ -55,7 +55,7 @@ def test_reshape_reads_in_the_order_of_its_dimensions():
     lambda x: lax.broadcast_to_rank(x, 1), lambda x: lax.broadcast_like(x, x),
     lambda x: lax.squeeze(x, ()), lambda x: lax.expand_dims(x, ()),
     lambda x: lax.collapse(x, 1, 2)])
-def test_what_has_nothing_to_do_hands_its_operand_back(call):
+def test_no_ops_return_their_operand(call):
     x = numbers(2, 3)
     assert call(x) is x
     assert equations(call, x) == []

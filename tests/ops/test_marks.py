@@ -31,7 +31,7 @@ def test_shardings_go_to_all_leaves():
         tree)["a"].tolist() == [0, 1, 2]
 
 
-def test_what_is_no_sharding_is_refused():
+def test_with_sharding_constraint_rejects_non_shardings():
     with pytest.raises(TypeError) as caught:
         lax.with_sharding_constraint(np.zeros(3, np.float32), "here")
     assert str(caught.value) == """\
@@ -41,7 +41,7 @@ tanx.lax.with_sharding_constraint: needs a sharding for each leaf.
   Hint: tanx.sharding.SingleDeviceSharding(tanx.devices()[0]) is one."""
 
 
-def test_tokens_hold_nothing_and_other_arrays_are_none():
+def test_tokens_are_empty_and_other_operands_raise():
     token = tanx.jit(lambda x: lax.after_all(lax.create_token(x)))(1.0)
     assert token.size == 0
     with pytest.raises(TypeError) as caught:
@@ -52,7 +52,7 @@ tanx.lax.after_all: operands must be tokens.
   Hint: tanx.lax.create_token makes one."""
 
 
-def test_what_is_sunk_stays_in_jaxprs():
+def test_dce_sink_keeps_equations_in_jaxprs():
     def fun(x):
         lax.dce_sink({"a": lax.sin(x)}, prevent_mlir_dce=True)
         return x
@@ -66,7 +66,7 @@ def test_staging_needs_no_equation():
     assert tanx.grad(lambda x: lax.stage(x * x))(3.0) == 6
 
 
-def test_arrays_know_their_layout_and_memory():
+def test_arrays_have_a_format_and_a_buffer_pointer():
     x = jnp.zeros((2, 3))
     assert x.format.layout.major_to_minor == (0, 1) and x.format.sharding == HERE
     assert x.unsafe_raw_buffer().ptr == x.unsafe_buffer_pointer()
@@ -114,7 +114,7 @@ def test_composites_are_operations_in_stablehlo():
         text(lambda x: half(x, by=x), 1.0)
 
 
-def test_rows_go_where_they_are_sent_and_gradients_come_back():
+def test_ragged_all_to_all_and_its_gradients():
     """A row that is sent twice, because ranges overlap, gets the sum of both cotangents."""
     starts, sizes = np.array([[0, 0], [1, 2]]), np.array([[2, 3], [1, 1]])
     firsts, received = np.array([[0, 0], [3, 3]]), np.array([[2, 1], [3, 1]])

@@ -20,7 +20,7 @@ def message(error, fun, *args, **options) -> str:
     return str(caught.value)
 
 
-def test_rows_meet_the_matrix_of_their_group():
+def test_rows_are_multiplied_by_the_matrix_of_their_group():
     x, y, sizes = numbers(6, 4), numbers(3, 4, 2), np.array([2, 0, 3])
     expected = np.concatenate([x[:2] @ y[0], x[2:5] @ y[2], np.zeros((1, 2))])
     np.testing.assert_array_equal(lax.ragged_dot(x, y, sizes), expected)

@@ -48,7 +48,7 @@ def test_integers_wrap_around():
     ("max", "uint8", 0), ("max", "int4", -8), ("min", "bool", True), ("max", "bfloat16", -np.inf),
     ("max", "complex64", complex(-np.inf, 0)), ("and", "uint8", 255), ("and", "int32", -1),
     ("or", "bool", False), ("xor", "int32", 0)])
-def test_nothing_reduces_to_what_the_reducer_ignores(name, dtype, value):
+def test_empty_reductions_give_the_identity(name, dtype, value):
     out = getattr(lax, f"reduce_{name}")(np.zeros((2, 0), np.dtype(dtype)), (1,))
     assert out.dtype == dtype and out.shape == (2,)
     assert np.asarray(out)[0] == value

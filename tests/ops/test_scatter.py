@@ -110,7 +110,7 @@ def test_functions_with_loops_and_branches(wrap):
     np.testing.assert_array_equal(out, [8, 15, 3])
 
 
-def test_what_functions_may_not_do():
+def test_scatter_apply_rejects_unsupported_functions():
     x, index = floats(1, 2), index_array([[1]])
     for fun, kind, text in [
             (lambda e: lax.reduce_sum(lax.mul(e, x), [0]), NotImplementedError, """\
@@ -158,7 +158,7 @@ def test_extrema_that_tie_share_the_tangent(name, sign):
     np.testing.assert_allclose(to_updates, [2, 2, 12, 12, 12, 0], rtol=1e-6)
 
 
-def test_a_nan_that_no_update_meets_keeps_its_cotangent():
+def test_dropped_nan_updates_do_not_affect_cotangents():
     to_x, to_updates = cotangents(
         lambda x, u: lax.scatter_max(x, index_array([[0], [9]]), u, POINTS), floats(1, 2),
         floats(1, np.nan), floats(3, np.nan))

@@ -84,7 +84,7 @@ def test_padding_an_element_at_a_time(config):
     np.testing.assert_array_equal(lax.pad(x, 0, [config]), expected)
 
 
-def test_nothing_changes_its_operand():
+def test_operands_are_not_modified():
     x = np.zeros(4, np.float32)
     kept = Array(x)
     lax.dynamic_update_slice(kept, np.ones(2, np.float32), (1,))

@@ -27,7 +27,7 @@ def test_nan_comes_last_and_zeros_are_equal():
     np.testing.assert_array_equal(order, [4, 1, 2, 6, 5, 0, 3])
 
 
-def test_the_greatest_go_by_the_total_order():
+def test_top_k_uses_the_total_order():
     x = np.array([0.0, -0.0, NAN, -NAN, INF, 0.0, -0.0], F32)
     values, order = lax.top_k(x, 7)
     np.testing.assert_array_equal(order, [2, 4, 0, 5, 1, 6, 3])
@@ -67,7 +67,7 @@ def test_several_keys():
     np.testing.assert_array_equal(order, [1, 3, 4, 2, 0])
 
 
-def test_complex_numbers_go_by_real_part_first():
+def test_complex_numbers_are_sorted_by_real_part_first():
     x = np.array([1 + 2j, 1 + 1j, 0 + 5j, 1 - 1j], np.complex64)
     np.testing.assert_array_equal(lax.sort(x), [0 + 5j, 1 - 1j, 1 + 1j, 1 + 2j])
 

@@ -112,7 +112,7 @@ def test_edges_of_incomplete_functions(way):
     np.testing.assert_array_equal(np.signbit(i1e[:4]), [False, True, False, True])
 
 
-def test_derivatives_that_there_are_not():
+def test_missing_derivatives_raise():
     with pytest.raises(ValueError) as info:
         tanx.grad(lax.betainc)(1.0, 2.0, 0.5)
     assert str(info.value) == """\

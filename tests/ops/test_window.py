@@ -37,7 +37,7 @@ def plain(x, init, combine, dimensions, strides, padding, bases, steps):
     ((2, 2), (2, 2), ((-1, 0), (1, -2)), (1, 1), (1, 1)),
     ((1, 11), (1, 1), ((0, 0), (4, 9)), (1, 2), (1, 1)),
     ((1, 10), (1, 3), ((0, 0), (4, 9)), (1, 2), (1, 1))])
-def test_windows_are_where_they_should_be(dimensions, strides, padding, bases, steps):
+def test_windows_match_a_plain_loop(dimensions, strides, padding, bases, steps):
     x = np.random.default_rng(0).integers(-9, 9, (5, 9)).astype(F32)
     window = dimensions, strides, padding, bases, steps
 
@@ -184,7 +184,7 @@ tanx.lax.reduce_window: the computation must return scalars like those it takes.
   takes: float32[]
   gives: bool[]"""),
 ])
-def test_what_errors_say(error, call, text):
+def test_invalid_windows_raise(error, call, text):
     with pytest.raises(error) as caught:
         call(np.arange(3, dtype=F32))
     assert str(caught.value) == text

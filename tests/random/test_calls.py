@@ -15,12 +15,12 @@ LOOSE: dict[str, float] = {}
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_results_are_those_of_jax(call):
+def test_results_match_jax(call):
     agree(run(tanx, call), read(RECORDED["calls"][call]), LOOSE.get(call, 8))
 
 
 @pytest.mark.parametrize("call", WIDE)
-def test_results_with_64_bits_are_those_of_jax(call):
+def test_64_bit_results_match_jax(call):
     with tanx.enable_x64(True):
         agree(run(tanx, call), read(RECORDED["wide"][call]), LOOSE.get(call, 8))
 
@@ -36,7 +36,7 @@ def some_of_each(calls):
 
 
 @pytest.mark.parametrize("call", some_of_each(CALLS))
-def test_compiled_results_are_those_of_jax(call):
+def test_compiled_results_match_jax(call):
     """The same calls inside jit, where generated code makes the bits."""
     compiled = tanx.jit(lambda k, ks, rbg, urbg, raw: eval(
         call, names(tanx) | {"k": k, "ks": ks, "rbg": rbg, "urbg": urbg, "raw": raw}))

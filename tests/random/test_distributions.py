@@ -92,7 +92,7 @@ def test_counts_follow_their_distribution(name):
     assert stats.chi2(kept.sum() - 1).sf(statistic) > 1e-5
 
 
-def test_permutations_are_permutations_and_all_come():
+def test_permutations_cover_all_orders():
     orders = {tuple(np.asarray(random.permutation(k, 3)).tolist())
               for k in random.split(KEY, 60)}
     assert len(orders) == 6

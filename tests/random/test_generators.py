@@ -8,7 +8,7 @@ import tanx.numpy as jnp
 from tanx.extend import random as generators
 
 
-def test_words_of_counters_are_those_of_jax():
+def test_threefry_words_match_jax():
     key = (jnp.uint32(1), jnp.uint32(2))
     words = generators.threefry_2x32(key, jnp.arange(5, dtype=jnp.uint32))
     assert words.tolist() == [2052595727, 3504730591, 2527474599, 1880214352, 1914734168]
@@ -41,7 +41,7 @@ def test_seeds_of_generators():
     ("default", [512747620, 1298009047, 1267190206, 761827841, 1383286907]),
     ("philox", [512747620, 1298009047, 1267190206, 761827841, 1383286907]),
     ("three_fry", [1576285164, 2249660814, 740599976, 2425682526, 2436392515])])
-def test_states_are_those_of_xla(algorithm, words):
+def test_states_match_xla(algorithm, words):
     state = jnp.array([1, 2, 3, 4], jnp.uint32)
     for run in (tanx.lax.rng_bit_generator, tanx.jit(tanx.lax.rng_bit_generator,
                                                      static_argnums=(1, 2, 3))):

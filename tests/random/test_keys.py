@@ -127,7 +127,7 @@ def test_derivatives_pass_keys_by():
         tanx.grad(f, argnums=1)(2.0, key)
 
 
-def test_jaxprs_are_those_of_jax():
+def test_jaxprs_match_jax():
     key = random.key(0)
     assert str(tanx.make_jaxpr(lambda k: random.bits(random.split(k)[0], (3,)))(key)) == """\
 { lambda ; a:key<fry>[]. let
@@ -232,7 +232,7 @@ def test_keys_in_loops_and_branches(keys):
             np.testing.assert_array_equal(words(stored), words(keys)[[0, 3]])
 
 
-def test_keys_beside_what_is_sorted(keys):
+def test_keys_are_sorted_with_their_numbers(keys):
     order = jnp.array([2, 0, 3, 1])
     compiled = tanx.jit(lambda n, k: lax.sort((n, k), num_keys=1))
     for _ in range(4):

@@ -23,17 +23,17 @@ def agree(got, want, call: str) -> None:
 
 
 @pytest.mark.parametrize("case", every(), ids=lambda case: label(*case))
-def test_numbers_are_those_of_jax(case):
+def test_numbers_match_jax(case):
     agree(run(tanx, *case), RECORDED[label(*case)], label(*case))
 
 
 @pytest.mark.parametrize("case", [case for case in every() if case[0] in COMPILED],
                          ids=lambda case: label(*case))
-def test_compiled_numbers_are_those_of_jax(case):
+def test_compiled_numbers_match_jax(case):
     agree(run(tanx, *case, compiled=True), RECORDED[label(*case)], label(*case))
 
 
-def test_the_scheme_is_part_of_what_compiled_code_is_known_by():
+def test_compiled_code_is_cached_per_scheme():
     draw = tanx.jit(lambda key: tanx.random.bits(key, (4,)))
     key = tanx.random.key(0)
     newer = [draw(key) for _ in range(4)]

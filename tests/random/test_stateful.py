@@ -9,7 +9,7 @@ from tanx import lax
 from tanx.experimental.random import stateful_rng
 
 
-def test_draws_inside_of_functions_are_those_of_a_loop():
+def test_draws_in_jit_and_scan_match_eager_draws():
     plain, jitted, scanned = (stateful_rng(3) for _ in range(3))
     expected = [float(plain.uniform()) for _ in range(4)]
     draw = tanx.jit(lambda generator: generator.uniform())

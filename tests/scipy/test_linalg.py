@@ -336,7 +336,7 @@ def test_derivatives_of_square_roots_and_functions():
         tanx.jvp(lambda a: linalg.funm(a, jnp.exp), (noise(3, 3),), (noise(3, 3),))
 
 
-def test_square_roots_that_exist_and_do_not():
+def test_square_roots_of_singular_and_random_matrices():
     agree(linalg.sqrtm(jnp.zeros((2, 2))), np.zeros((2, 2)))
     assert np.isnan(linalg.sqrtm(jnp.array([[0.0, 1.0], [0.0, 0.0]]))).all()
     a = noise(3, 5, 5)

@@ -178,7 +178,7 @@ def test_derivatives_may_be_given():
         agree(found.root, np.sqrt(2), 1e-12)
 
 
-def test_roots_that_are_not_there():
+def test_root_scalar_reports_convergence():
     found = root_scalar(lambda x: x * x + 1, bracket=(0.0, 1.0))
     assert np.isnan(found.root) and not found.converged
     assert not root_scalar(lambda x: x * x + 1, x0=0.5).converged

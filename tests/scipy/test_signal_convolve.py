@@ -78,7 +78,7 @@ def test_dtypes(dtype, result):
         agree(got, want, 1e-2 if "16" in result else 1e-5, 1e-2 if "16" in result else 1e-5)
 
 
-def test_numbers_and_nothing():
+def test_convolutions_of_scalars_and_empty_arrays():
     assert signal.convolve(jnp.float32(2), jnp.float32(3)) == 6
     assert signal.fftconvolve(jnp.float32(2), jnp.float32(3)) == 6
     agree(signal.fftconvolve(jnp.ones(0), jnp.ones(8)), np.zeros(7))

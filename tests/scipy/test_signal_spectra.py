@@ -59,7 +59,7 @@ def test_densities(options, scaling, average):
     agree(signal.csd(X, y, **options), reference.csd(X, y, **options), 1e-11, 1e-12)
 
 
-def test_one_segment_unless_told():
+def test_spectra_use_one_segment_by_default():
     agree(signal.welch(X), reference.welch(X, nperseg=100), 1e-11, 1e-12)
     agree(signal.welch(X, window=np.ones(20)), reference.welch(X, window=np.ones(20)), 1e-11)
     agree(signal.csd(X, None), reference.welch(X, nperseg=100), 1e-11, 1e-12)
@@ -135,7 +135,7 @@ def test_rates_may_be_traced():
     agree(rate, reference.stft(X, 2.0, nperseg=16)[:2])
 
 
-def test_what_is_complex_or_short_warns():
+def test_complex_and_short_signals_warn():
     with pytest.warns(UserWarning, match="two sides"):
         f, _, _ = signal.stft(X + 0j, nperseg=16)
     assert f.shape == (16,)

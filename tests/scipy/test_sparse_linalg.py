@@ -53,7 +53,7 @@ def test_solutions(name, dtype):
 
 
 @pytest.mark.parametrize("steps, preconditioned", [(1, True), (4, False)])
-def test_steps_are_those_of_scipy(steps, preconditioned):
+def test_steps_match_scipy(steps, preconditioned):
     """In exact arithmetic the vectors after the same number of steps are equal."""
     for name, theirs in (("cg", reference.cg), ("bicgstab", reference.bicgstab)):
         a, b = system(name, np.float64)

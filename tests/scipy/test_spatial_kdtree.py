@@ -105,7 +105,7 @@ def test_eps_bounds_the_error(tree):
     assert (got <= exact * 1.5 + 1e-6).all() and (got >= exact - 1e-6).all()
 
 
-def test_not_a_number_is_near_nothing(tree):
+def test_queries_at_nan_find_no_neighbour(tree):
     distance, index = tree.query(jnp.array([jnp.nan, 0, 0]))
     assert distance == jnp.inf and index == 500
 

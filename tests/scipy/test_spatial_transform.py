@@ -106,7 +106,7 @@ def test_derivatives(function, args):
     adjoint(function, *args)
 
 
-def test_no_angle_has_no_slope():
+def test_magnitude_of_a_zero_rotation_has_a_finite_gradient():
     assert not np.isnan(tanx.grad(lambda v: Rotation.from_rotvec(v).magnitude())(np.zeros(3))).any()
 
 

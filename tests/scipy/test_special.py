@@ -167,7 +167,7 @@ FIXED = {"polygamma": {0}, "expn": {0}, "betainc": {0, 1}, "comb": {0, 1}, "gamm
 
 
 @pytest.mark.parametrize("key", DOMAINS)
-def test_derivatives_are_those_of_differences(key):
+def test_derivatives_match_finite_differences(key):
     here, _ = both(key)
     fixed = FIXED.get(key, set())
     with tanx.enable_x64(True):

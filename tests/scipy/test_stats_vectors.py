@@ -119,7 +119,7 @@ def test_batches_of_normal_distributions():
         reference.multivariate_normal.logpdf(POINTS, MEAN, c) for c in covs], 1e-4)
 
 
-def test_what_is_no_covariance():
+def test_invalid_covariances():
     assert np.isnan(multivariate_normal.logpdf(POINTS[0], MEAN, -COV))
     for arguments in ((POINTS, MEAN, COV[:2, :2]), (POINTS, MEAN[:2], COV), (POINTS, MEAN, MEAN)):
         with pytest.raises(ValueError, match=r"^tanx\.scipy\.stats\.multivariate_normal\.logpdf: "):
