@@ -30,7 +30,7 @@ def test_blocks_may_overlap():
     assert gc.isenabled()
 
 
-def test_what_was_off_stays_off():
+def test_disabled_collector_stays_disabled():
     gc.disable()
     try:
         with at_rest:

@@ -87,7 +87,7 @@ def test_contexts_of_jax_exist():
     assert set(contexts) <= set(_config.__all__)
 
 
-def test_context_changes_the_value_and_puts_it_back():
+def test_context_sets_and_restores_the_value():
     with enable_x64(True):
         assert enable_x64.value and config.jax_enable_x64 and config.x64_enabled
         with enable_x64(False):
@@ -155,7 +155,7 @@ def test_strict_is_true_while_anything_is_to_be_checked(restored):
     assert not strict.value
 
 
-def test_trace_key_follows_what_programs_depend_on(restored):
+def test_trace_key_follows_flags_that_change_programs(restored):
     before = trace_key()
     with enable_x64(True):
         inside = trace_key()

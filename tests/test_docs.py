@@ -23,7 +23,7 @@ def pairs(text: str):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
-def test_examples_print_what_is_written_behind_them(page):
+def test_examples_print_the_documented_output(page):
     names: dict = {}
     text = page.read_text(encoding="utf-8")
     if "from tanx.extend import c_function" in text and shutil.which("cc") is None:

@@ -77,7 +77,7 @@ def text_of(error, fun, *args):
 
 @pytest.mark.filterwarnings("ignore:.*64-bit types are not enabled")
 @pytest.mark.parametrize("setting", TABLES)
-def test_promotion_of_every_pair_is_that_of_jax(setting):
+def test_promotion_of_every_pair_matches_jax(setting):
     function, x64, mode = setting.split()
     with enable_x64(x64 == "x64=True"), numpy_dtype_promotion(mode):
         ours = [" ".join(promoted(function, a, b) for b in OPERANDS) for a in OPERANDS]
@@ -144,7 +144,7 @@ def test_keys_and_float0_promote_with_themselves_only():
 @pytest.mark.parametrize("operand", [
     [1, 2], (1.0,), "text", "U3", ">f4", object, np.array(["a"]), np.ones(2, np.longdouble),
     np.ones(2, ">f4"), object()])
-def test_what_has_no_type_is_refused(operand):
+def test_operands_without_a_dtype_are_refused(operand):
     with pytest.raises(TypeError):
         result_type(operand, 1)
 
@@ -219,7 +219,7 @@ def test_types_that_arrays_cannot_have(asked):
         dtypes.requested_dtype(asked)
 
 
-def test_an_array_may_stand_for_its_type():
+def test_arrays_are_accepted_as_dtypes():
     class Unhashable(Value):
         __hash__ = None
 
@@ -324,7 +324,7 @@ def test_issubdtype(a, b, expected):
 
 
 @pytest.mark.parametrize("args", [(3, np.floating), ("floating", np.floating), ("f4", "floating")])
-def test_issubdtype_refuses_what_is_no_type(args):
+def test_issubdtype_rejects_non_types(args):
     with pytest.raises(TypeError):
         dtypes.issubdtype(*args)
 

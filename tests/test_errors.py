@@ -58,7 +58,7 @@ def line_of(fun, offset):
     return inspect.getsourcelines(fun)[1] + offset
 
 
-def test_names_and_bases_are_those_of_jax():
+def test_names_and_bases_match_jax():
     surface = json.loads((Path(__file__).parent / "data" / "surface-jax.json").read_text())
     assert set(surface["modules"]["errors"]) == set(BASES)
     for name, base in BASES.items():
@@ -66,7 +66,7 @@ def test_names_and_bases_are_those_of_jax():
 
 
 @pytest.mark.parametrize("name", BASES)
-def test_texts_are_kept(name):
+def test_texts_survive_pickling(name):
     error = getattr(errors, name)("a text of its own")
     assert str(error) == "a text of its own"
     assert str(pickle.loads(pickle.dumps(error))) == "a text of its own"
@@ -86,12 +86,12 @@ def test_an_unknown_origin_is_left_out():
     assert "\n  origin" not in str(errors.TracerArrayConversionError(Tracer(origin="")))
 
 
-def test_context_tells_what_needed_the_value():
+def test_context_names_the_use_of_the_value():
     error = errors.ConcretizationTypeError(Tracer(), "the axis of tanx.numpy.sum")
     assert "  needed: the axis of tanx.numpy.sum" in str(error).splitlines()
 
 
-def test_a_function_that_needs_to_know_is_named():
+def test_errors_name_the_function_that_needs_the_value():
     error = errors.ConcretizationTypeError.of(
         "tanx.numpy.nonzero", "the number of elements found", Tracer(), "give size=....")
     first, *facts, last = str(error).splitlines()
@@ -145,7 +145,7 @@ WHERE = ("write tanx.numpy.where({0}, a, b) to choose values, "
     ("if f(x,", WHERE.format("test") + STATIC),
     ("y = bool(x)", WHERE.format("test") + STATIC),
 ])
-def test_the_way_out_is_written_for_the_line(line, hint):
+def test_hints_are_specific_to_the_source_line(line, hint):
     assert errors.TracerBoolConversionError.way_out(line) == hint
 
 

@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning")]  # this process has other threads
 
 
-def test_nobody_holds_a_lock_in_the_child_of_a_fork():
+def test_locks_are_free_in_a_forked_child():
     lock, held, enough = new_lock(), threading.Event(), threading.Event()
 
     def holder():
@@ -83,7 +83,7 @@ class Slow:
 
 
 @pytest.mark.parametrize("patience", [5.0, 0.1], ids=["waited for", "forgotten in the child"])
-def test_a_child_can_import_what_another_thread_was_loading(patience, monkeypatch):
+def test_a_forked_child_can_import_a_half_loaded_module(patience, monkeypatch):
     monkeypatch.setattr(late_imports, "_PATIENCE", patience)
     slow = Slow(0.5)
     sys.meta_path.insert(0, slow)

@@ -100,7 +100,7 @@ def only_what_is_new():
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_calls_leave_nothing_behind(name):
+def test_calls_do_not_leak_memory(name):
     # Tracking allocations is slow, so calls are few; an object takes at least 40 bytes.
     assert growth(PROGRAMS[name], 300 if name.startswith("eager") else 20) < 32
 
@@ -129,7 +129,7 @@ def test_ten_thousand_calls(name):
 # --- Results do not hold on to more than they need ------------------------------------------------
 
 
-def test_data_goes_with_the_last_array():
+def test_data_is_freed_with_the_last_array():
     x = jnp.ones(1000)
     gone = weakref.ref(x)
     y = x * 2
@@ -137,7 +137,7 @@ def test_data_goes_with_the_last_array():
     assert gone() is None and y[0] == 2.0
 
 
-def test_traces_are_gone_without_the_collector():
+def test_traces_are_freed_without_the_collector():
     gc.collect()
     gc.disable()
     try:
@@ -155,7 +155,7 @@ def test_traces_are_gone_without_the_collector():
 staged_sum = tanx.jit(lambda x: (x * x).sum())
 
 
-def test_residuals_go_with_the_pullback():
+def test_residuals_are_freed_with_the_pullback():
     x = jnp.ones(1000)
     gone = weakref.ref(x)
     y, pull = tanx.vjp(lambda y: y * y, x)
@@ -166,7 +166,7 @@ def test_residuals_go_with_the_pullback():
     assert gone() is None
 
 
-def test_values_of_staged_constants_go_with_the_jaxpr():
+def test_staged_constants_are_freed_with_the_jaxpr():
     def make():
         table = jnp.ones(1000)
         return weakref.ref(table), tanx.make_jaxpr(lambda x: x * table.sum())(1.0)

@@ -60,7 +60,7 @@ def test_messages_of_keyerror_are_readable():
     assert str(caught.value).startswith("tanx.debug.print: the format has a field 'y'")
 
 
-def test_a_name_that_is_not_there_shows_no_frames_of_ours():
+def test_missing_names_show_no_frames_of_tanx():
     with pytest.raises(AttributeError) as caught:
         tanx.nothing  # noqa: B018
     assert caught.traceback[-1].path.name == "test_mistakes.py"

@@ -350,14 +350,14 @@ def test_options_of_the_cache_on_disk(settings, files, tmp_path):
     ("jax_num_cpu_devices", 0, NotImplementedError),
     ("jax_platforms", "cuda", RuntimeError), ("jax_platforms", "cuda,cpu", RuntimeError),
     ("jax_platform_name", "gpu", RuntimeError)])
-def test_devices_that_are_not_there(name, value, error):
+def test_options_that_need_other_devices_raise(name, value, error):
     raises(error, lambda: config.update(name, value), f"asked for: {value}")
     assert "asked for" in in_process("import tanx", **{name.upper(): str(value)})
 
 
 @pytest.mark.parametrize("name, value", [
     ("jax_num_cpu_devices", 1), ("jax_platforms", "cpu"), ("jax_platform_name", "cpu")])
-def test_devices_that_are_there(name, value):
+def test_options_of_present_devices_are_accepted(name, value):
     before = config.read(name)
     config.update(name, value)
     config.update(name, before)

@@ -68,7 +68,7 @@ def test_equality_and_hash():
             assert (a, b) == (3, "c")
 
 
-def test_nothing_can_be_changed_but_replaced():
+def test_records_are_frozen_and_replaceable():
     point = Named(1, name="a")
     with pytest.raises(dataclasses.FrozenInstanceError, match="'x'"):
         point.x = 3

@@ -93,7 +93,7 @@ def test_messages_say_where_and_how_much():
 
 @pytest.mark.parametrize("options", [
     {"atol": 10.0}, {"rtol": 10.0}, {"atol": {np.float32: 10.0}}, {"rtol": {"float32": 10.0}}])
-def test_tolerances_are_those_given(options):
+def test_given_tolerances_are_used(options):
     check_grads(wrong_slope(1.5), (jnp.ones(3),), 1, **options)
 
 

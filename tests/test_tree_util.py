@@ -144,7 +144,7 @@ def test_sorting_error():
         "  Hint: use keys of one type, or a collections.OrderedDict, which has its own order.")
 
 
-def test_is_leaf_is_asked_before_opening():
+def test_is_leaf_is_called_before_flattening_a_node():
     seen = []
     leaves, treedef = tree_flatten([1, (2, None), {}], is_leaf=lambda x: seen.append(x))
     assert seen == [[1, (2, None), {}], 1, (2, None), 2, None, {}]
@@ -257,7 +257,7 @@ def test_damaged_bytes_are_refused(data):
             "tanx.tree_util.PyTreeDef.deserialize_using_proto: the bytes are not a PyTreeDef.")
 
 
-def test_bytes_are_those_of_jax():
+def test_serialized_bytes_match_jax():
     assert tree_structure({"a": 1, "b": (1, None)}).serialize_using_proto() == (
         b"\n\x02\x10\x01\n\x02\x10\x01\n\x02\x10\x03\n\x04\x08\x02\x10\x04"
         b"\n\n\x08\x02\x10\x05\x1a\x04\n\x02\x00\x01\x12\x01a\x12\x01b")

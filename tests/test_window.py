@@ -64,7 +64,7 @@ def test_without_a_wrapper(window):
     assert view.__all__ == ["boundary", "sin"]
 
 
-def test_what_comes_from_elsewhere_keeps_its_name(window):
+def test_foreign_objects_keep_their_module_name(window):
     view = window("tanx.imagined", dump=pickle._dump, test=test_without_a_wrapper)
     publish("tanx.imagined", boundary)
     assert view.dump.__module__ == "pickle" and view.test.__module__ == __name__

@@ -19,7 +19,7 @@ from tanx.as_jax.src.random import threefry2x32 as threefry
 ROOT = Path(__file__).parents[2]
 REAL = importlib.util.find_spec("jax") is not None
 SHADOW = ["--shadow"] if REAL else []
-"""Options with which programs run beside a real jax, where there is one."""
+"""Options that let programs run next to an installed jax."""
 
 
 def run(*arguments, **environment):
@@ -121,7 +121,7 @@ def real_jax(tmp_path):
     return str(tmp_path)
 
 
-def test_a_real_jax_is_no_part_of_a_mixture(real_jax):
+def test_install_refuses_to_mix_with_a_real_jax(real_jax):
     install = "import tanx.as_jax; tanx.as_jax.install({})"
     found = run("-c", install.format(""), path=[real_jax])
     assert "a real jax is installed in this environment" in found

@@ -172,7 +172,7 @@ def test_mistakes(name):
         fun()
 
 
-def test_callbacks_in_compiled_code_keep_their_promise():
+def test_callbacks_with_undeclared_result_types_raise():
     wrong = tanx.jit(lambda x: called(np.ones(2, np.float32), ONE) + x)
     for _ in range(4):
         with pytest.raises(tanx.errors.JaxRuntimeError, match="a type other than the declared one"):

@@ -113,7 +113,7 @@ def test_shards_measure_all_cases_between_them():
         run({"tanx": sys.executable}, names, 1, 0.001, 1 << 20)
 
 
-def test_a_checkout_beside_itself():
+def test_a_checkout_compared_with_itself():
     found = measure(ROOT, [SCALAR, "no such case"], 1, 0.001, 1.05)
     (before, now), = found.values()
     assert [*found] == [SCALAR] and 0 < before < 100 * now and 0 < now < 100 * before

@@ -77,7 +77,7 @@ def test_outcomes(tmp_path):
     assert "2 failed" in (tmp_path / "suites" / "library-tanx.log").read_text()
 
 
-def test_what_fails_runs_again_alone(tmp_path):
+def test_failed_tests_run_again_alone(tmp_path):
     folder = tmp_path / "src" / "library" / "tests"
     folder.mkdir(parents=True)
     (folder / "test_it.py").write_text("""
@@ -125,7 +125,7 @@ def test_tests_of_a_file_that_is_not_collected_count(tmp_path, monkeypatch):
     assert asked == [None, ["a::y", "b"]] * 2
 
 
-def test_a_run_goes_on(tmp_path):
+def test_interrupted_reports_are_read(tmp_path):
     """Outcomes are read from a report whose last test did not end."""
     report = tmp_path / "report"
     rows = [("a", "started"), ("a", "passed"), ("b", "started")]

@@ -74,7 +74,7 @@ def test_cells_of_pages(tmp_path):
     ("x 1\ny 2", "y 2\nx 1", True, False), ("x 1\ny 2", "y 2\nx 1", False, True),
     ("<class 'jaxlib._jax.ArrayImpl'>", "<class 'tanx.Array'>", True, True),
 ], ids=lambda value: str(value)[:6])
-def test_what_counts_as_the_same(ours, theirs, in_order, equal):
+def test_outputs_are_compared_up_to_rounding_and_addresses(ours, theirs, in_order, equal):
     assert same(ours, theirs, in_order) is equal
 
 

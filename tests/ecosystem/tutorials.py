@@ -176,7 +176,7 @@ def _close(x: str, y: str, rounding: float) -> bool:
 
 
 def verdict(cell: Cell, ours: Outcome, theirs: Outcome, in_order: bool = True) -> Verdict:
-    """Compare what a cell shows on both systems."""
+    """Compare the output of a cell on both systems."""
     if theirs.error and (not cell.may_raise or theirs.error == "NameError" != ours.error):
         return Verdict("skipped", f"on JAX here: {theirs.error}: {theirs.message[:100]}")
     same_class = ours.error == theirs.error or ours.error and theirs.error == "Exception"

@@ -93,7 +93,7 @@ def slope(x):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_steps_are_those_of_the_formula(name):
+def test_steps_match_the_formula(name):
     (init, update, params_of), reference = METHODS[name]
     step = tanx.jit(lambda i, state: update(
         i, {k: slope(x) for k, x in params_of(state).items()}, state))

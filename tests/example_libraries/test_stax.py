@@ -40,7 +40,7 @@ def inputs_of(shape):
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_networks_are_those_of_jax(name):
+def test_networks_match_jax(name):
     (init, apply), shape, out_shape, sums, weighted = NETS[name]
     declared, params = init(tanx.random.key(0), shape)
     assert declared == out_shape

@@ -81,7 +81,7 @@ def test_checks_outside():
     assert message(debugged, -1.0) == "no (`check` failed)"
 
 
-def test_what_a_check_takes():
+def test_check_rejects_invalid_arguments():
     assert error(TypeError, lambda: check(X > 0, "m")) == """\
 tanx.experimental.checkify.check: the condition must be a scalar bool.
   condition: bool[3]
@@ -128,7 +128,7 @@ def test_automatic_checks(wrap, fun, args, expected):
     assert message(fun, *args, wrap=wrap) is None
 
 
-def test_indices_are_told():
+def test_index_errors_name_index_and_axis():
     err, _ = checkify.checkify(lambda x, i: x[i], errors=checkify.index_checks)(
         jnp.ones((3, 4)), jnp.array([0, 9, -8]))
     assert err.get().endswith("index 9 is out of bounds for axis 0 with size 3.")
@@ -146,7 +146,7 @@ def test_categories():
     assert message(lambda x: 1 / x, 0.0, errors=checkify.index_checks) is None
 
 
-def test_lines_are_told():
+def test_nan_errors_name_the_line():
     err, _ = checkify.checkify(lambda x: jnp.log(x), errors=checkify.nan_checks)(-1.0)
     assert f"at {__file__}:" in err.get()
 

@@ -242,7 +242,7 @@ def test_vmap_of_loops_and_branches(wrap, one, expected):
     (lambda v: lax.scan(lambda c, _: (v, None), pack(jnp.asarray(X)), None, length=2)[0],
      "cannot be repeated for all lanes"),
 ])
-def test_what_vmap_does_not_map(one, rule):
+def test_vmap_rejects_unsupported_axes(one, rule):
     with pytest.raises(NotImplementedError, match=rule):
         tanx.vmap(one, in_axes=Leading(), axis_size=4, out_axes=0)(pack(jnp.asarray(XS)))
 
@@ -265,7 +265,7 @@ def test_ahead_of_time():
     same(low.lower().compile()(packed.numbers, packed.factors)[0], plain(X))
 
 
-def test_what_a_traced_value_answers():
+def test_attributes_of_traced_values():
     seen = {}
 
     def look(value):

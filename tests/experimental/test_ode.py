@@ -47,7 +47,7 @@ def test_like_scipy(x64):
     agree([angle, speed], list(want), 1e-6, 1e-6)
 
 
-def test_steps_are_those_of_jax(x64):
+def test_steps_match_jax(x64):
     """Also if the limit of steps is reached, and the last polynomial is extrapolated."""
     def func(y, t):
         return jnp.sin(y) * t - y ** 2
@@ -60,7 +60,7 @@ def test_steps_are_those_of_jax(x64):
            [2.59598014, 2.46181231]], 1e-7, 1e-7)
 
 
-def test_parts_are_those_of_jax(x64):
+def test_helper_functions_match_jax(x64):
     def func(y, t):
         return jnp.sin(y) * t - y ** 2
     y0 = jnp.array([1.0, 0.5])
@@ -116,7 +116,7 @@ def test_steps_are_not_longer_than_hmax():
     agree(odeint(kick, 0.0, times, hmax=0.02, rtol=1e-4, atol=1e-4)[1], 0.1, 1e-2)
 
 
-def test_what_is_not_a_number_ends():
+def test_odeint_ends_at_nan():
     assert not np.isfinite(odeint(lambda y, t: y * jnp.nan, 1.0, jnp.array([0.0, 1.0]))[1])
 
 

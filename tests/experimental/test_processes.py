@@ -91,7 +91,7 @@ def test_arrays_of_all_processes():
     assert hosts.gtl_abstract_eval(aval, global_mesh=MESH, pspec=P("x")) == aval
 
 
-def test_arrays_that_stand_for_an_error():
+def test_error_arrays_raise_when_used():
     x = transfer.make_error_array(tanx.ShapeDtypeStruct((3,), np.float32), "lost")
     assert x.shape == (3,) and x.dtype == np.float32 and not x.is_deleted() and x.is_ready()
     double = tanx.jit(lambda x: 2 * x)

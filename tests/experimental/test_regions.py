@@ -46,7 +46,7 @@ def test_a_jitted_function_with_metadata_keeps_its_methods():
 
 
 @pytest.mark.parametrize("name", REGIONS)
-def test_regions_compute_what_their_functions_do(name):
+def test_regions_match_their_functions(name):
     f = REGIONS[name]
     compiled = tanx.jit(f)
     for _ in range(4):
@@ -75,7 +75,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_jaxprs_show_them(name):
+def test_jaxprs_show_regions(name):
     text = str(tanx.make_jaxpr(tanx.grad(lambda x: REGIONS[name](x).sum()))(X))
     for words in SHOWN[name]:
         assert words in text
@@ -153,7 +153,7 @@ def test_buffers_in_trees_and_in_place():
     np.testing.assert_array_equal(X, [0, 1, 2, 3])
 
 
-def test_effects_happen_though_nobody_reads():
+def test_side_effects_run_without_used_results():
     seen = []
     f = tanx.jit(lambda x: (buffer_callback(
         lambda *_: seen.append(1), FLOATS, has_side_effect=True)(x), x)[1])

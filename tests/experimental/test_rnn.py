@@ -63,7 +63,7 @@ def test_weights_in_parts(layers, both):
                        dropout=0.0, bidirectional=both), want)
 
 
-def test_layout_is_that_of_jax():
+def test_layout_of_lstm_weights_matches_jax():
     """The start of each part; JAX's numbers."""
     assert rnn.get_num_params_in_lstm(4, 5, 1, False) == 220
     assert rnn.get_num_params_in_lstm(4, 5, 2, True) == 1120

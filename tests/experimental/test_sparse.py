@@ -279,7 +279,7 @@ def test_padding_and_negative_places():
 
 
 @pytest.mark.parametrize("form", MATRICES)
-def test_made_from_nothing(form):
+def test_sparse_eye_and_empty(form):
     close(sparse.eye(3, 4, k=-1, sparse_format=form.lower()), jnp.eye(3, 4, -1))
     close(sparse.empty((2, 3), sparse_format=form.lower()), jnp.zeros((2, 3)))
 

@@ -53,7 +53,7 @@ def test_a_script_in_its_own_process(script):
     assert "x @ w" in (script.parent / "step.html").read_text()
 
 
-def test_a_call_that_ends_the_script(script, capsys):
+def test_the_script_stops_after_the_chosen_call(script, capsys):
     main(["-o", "page.html", "--call", "3", "train.py:step"])
     printed = capsys.readouterr().out
     assert "the script ran" not in printed and printed.endswith("page.html\n")

@@ -76,7 +76,7 @@ def test_tanh_is_fused_into_its_product(training):
     assert "dot_general" in kernel.name
 
 
-def test_memory_holds_what_lives_at_each_kernel(training):
+def test_memory_curve_matches_the_live_buffers(training):
     for number, total in enumerate(training.curve):
         assert total == sum(m.nbytes for m in training.memory if m.first <= number <= m.last)
     assert {m.name for m in training.memory if m.at_peak} == {
@@ -153,7 +153,7 @@ def body(carry, row):
     (lambda x: lax.cond(x[0, 0] > 0, lambda y: jnp.sort(y), lambda y: jnp.cumsum(y, 0), x), (X,),
      "cond"),
 ])
-def test_what_runs_in_loops_and_branches_belongs_to_their_kernel(fun, args, primitive):
+def test_inner_equations_belong_to_the_kernel_of_their_loop(fun, args, primitive):
     facts = facts_of(fun, *args)
     (number,) = [n for n, e in enumerate(facts.equations) if e.primitive == primitive]
     inner = [e for section in facts.compiled[1:] for e in section.equations]

@@ -30,7 +30,7 @@ def stored():
     return serialize_executable.serialize(tanx.jit(fun).lower(x, w=w).compile())
 
 
-def test_functions_come_back(stored):
+def test_serialized_executables_are_loaded(stored):
     x, w = ARGUMENTS
     found = serialize_executable.deserialize_and_load(*stored)
     expected = tanx.jit(fun)(x, w=w)
@@ -71,7 +71,7 @@ def test_another_process_needs_no_compiler(tmp_path):
     assert compiled == "False"
 
 
-def test_donated_arguments_stay_so():
+def test_donated_arguments_survive_serialization():
     lowered = tanx.jit(lambda x: x + 1, donate_argnums=0).lower(np.ones(4, np.float32))
     found = serialize_executable.deserialize_and_load(
         *serialize_executable.serialize(lowered.compile()))

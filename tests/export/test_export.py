@@ -165,7 +165,7 @@ def test_stored_functions_compute_the_same(number):
         x.aval.str_short() for x in tree_util.tree_leaves(expected)]
 
 
-def test_functions_go_to_other_processes(tmp_path):
+def test_exported_functions_run_in_other_processes(tmp_path):
     path = tmp_path / "program"
     exported = export.export(tanx.jit(attention))(*FUNCTIONS[4][1])
     path.write_bytes(exported.serialize(vjp_order=1))
@@ -279,7 +279,7 @@ def test_wrong_arguments(args, kwargs, error, facts):
     assert all(fact in str(caught.value) for fact in facts)
 
 
-def test_what_cannot_be_exported():
+def test_unsupported_exports_raise():
     with pytest.raises(ValueError, match="needs a function that jit has wrapped"):
         export.export(lambda x: x)
     with pytest.raises(TypeError, match="sequence of names"):

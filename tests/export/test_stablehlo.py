@@ -116,13 +116,13 @@ def test_keys_that_are_closed_over():
     assert "stablehlo.constant dense<0> : tensor<ui64>" in text
 
 
-def test_arguments_that_nothing_reads():
+def test_unused_arguments_are_dropped_unless_kept():
     assert "@main(%arg0: tensor<f32>)" in text_of(lambda x, y: y, X, 1.0)
     kept = text_of(lambda x, y: y, X, 1.0, keep_unused=True)
     assert "@main(%arg0: tensor<3x4xf32>, %arg1: tensor<f32>)" in kept
 
 
-def test_donated_arguments_that_no_result_fits():
+def test_donated_arguments_without_a_matching_result():
     text = text_of(lambda x, y: x.sum() + y, X, 1.0, donate_argnums=(0, 1))
     assert "%arg0: tensor<3x4xf32> {jax.buffer_donor = true}" in text
     assert "%arg1: tensor<f32> {tf.aliasing_output = 0 : i32}" in text

@@ -14,7 +14,7 @@ FIRST = list({case.primitive: case for case in reversed(ROWS)}.values())[::-1]
 
 
 @pytest.mark.parametrize("case", FIRST, ids=lambda case: case.id)
-def test_one_row_of_each_primitive(case):
+def test_one_case_of_each_primitive(case):
     assert check(text_of(case))
 
 

@@ -87,7 +87,7 @@ def test_sizes_of_slices():
             assert [evaluate(d, {"a": n}) for d in found] == list(expected), (start, stop, step)
 
 
-def test_sizes_are_no_values():
+def test_symbolic_sizes_have_no_concrete_value():
     for use in (lambda: range(A), lambda: [1, 2][A], lambda: np.zeros(A)):
         with pytest.raises(TypeError):
             use()
@@ -160,7 +160,7 @@ def test_shapes(text, like, shown):
     ("a b", None), ("a, ...", None), ("a, _", None), ("a, 2.5", None), ("a//2", None),
     ("a,,b", None), ("1a", None), ("a*(b", None), ("floordiv(a)", None), ("mod(a, 0)", None),
     ("3, b", (4, 4)), ("a, _", (3,)), (7, None), ("a, ..., b", (1, 2, 3)), ("(" * 99, None)])
-def test_what_is_no_shape(text, like):
+def test_malformed_shapes_raise(text, like):
     with pytest.raises(ValueError, match="tanx.export.symbolic_shape"):
         export.symbolic_shape(text, like=like)
 
@@ -340,13 +340,13 @@ def test_constraints_on_remainders():
 @pytest.mark.parametrize("fun", [
     lambda k: lambda x: jnp.zeros(k), lambda k: lambda x: lax.top_k(x, 10 - k)[0],
     lambda k: lambda x: x * k, lambda k: lambda x: tanx.jit(lambda y: y + jnp.ones(k).sum())(x)])
-def test_sizes_that_no_argument_tells(fun):
+def test_sizes_that_no_argument_determines_raise(fun):
     k, = export.symbolic_shape("k", constraints=["k <= 10"])
     with pytest.raises(UnexpectedDimVar, match="variables: k"):
         export.export(tanx.jit(fun(k)))(spec(10))
 
 
-def test_what_depends_on_sizes_is_told():
+def test_operations_that_need_concrete_sizes_raise():
     with pytest.raises(TypeError, match="known while tracing"):
         export.export(tanx.jit(lambda x: x.reshape(jnp.array(x.shape[0]) + 2)))(spec(A))
     with pytest.raises(InconclusiveDimensionOperation, match="whether a > 3"):

@@ -181,7 +181,7 @@ def test_attributes_that_are_none(value):
         ffi_call("sum_of_attributes", typed(()))(a=value)
 
 
-def test_attributes_are_told_apart():
+def test_attributes_of_different_types_are_distinct():
     """1, True and 1.0 are equal in Python, but attributes of different types in C."""
     def kinds(x):
         return [ffi_call("sum_of_attributes", typed(()))(a=a) for a in (1, True, 1.0, np.int32(1))]
@@ -283,7 +283,7 @@ def test_states(library):
         tanx.jit(lambda: counting())()
 
 
-def test_what_frames_offer():
+def test_call_frames_have_the_supported_functions():
     assert four_times(ffi_call("offers", typed(())), F32(1)) == 3
 
 
@@ -291,7 +291,7 @@ def test_what_frames_offer():
     (3, "UNIMPLEMENTED: functions are registered by"), (4, "UNIMPLEMENTED: there is no stream"),
     (5, "UNIMPLEMENTED: types are"), (6, "NOT_FOUND: there is no such data"),
     (9, "INVALID_ARGUMENT: memory is aligned"), (16, "UNIMPLEMENTED: runs")])
-def test_what_frames_do_not_offer(number, text):
+def test_unsupported_functions_of_call_frames_return_errors(number, text):
     with pytest.raises(JaxRuntimeError, match=text):
         ffi_call("refused", typed(()))(function=number)
 

@@ -101,7 +101,7 @@ def test_functions_with_rules_are_bound_by_subfuns(fun, slope):
         assert gradient(5.0) == slope
 
 
-def test_traces_are_told_apart():
+def test_nested_jvps_have_distinct_traces():
     def inner(y, x):
         top = tanx.extend.core.find_top_trace((y,))
         assert y._trace.main is top.main and x._trace.main is not top.main

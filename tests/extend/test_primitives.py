@@ -174,7 +174,7 @@ def test_rules_for_an_axis_get_tuples(book, rule):
     assert [type(x) for x in seen] == [tuple, tuple] and book[p] is batch
 
 
-def test_an_undefined_operand_goes_through_vmap():
+def test_undefined_primals_pass_through_vmap():
     """It is a pytree without leaves, so that a rule for batches can map the rule for one."""
     p = Primitive("thrice")
     p.def_impl(lambda x: x * 3)
@@ -206,7 +206,7 @@ def test_defjvp_and_similar_functions():
     assert transposed(1.0)[0] == 20.0
 
 
-def test_a_lowering_that_calls_python():
+def test_lowerings_with_python_callbacks():
     p = Primitive("looked_up")
     p.def_abstract_eval(lambda x: x)
 
@@ -269,7 +269,7 @@ def test_names_may_be_used_twice():
 # -- the books of rules ----------------------------------------------------------------------------
 
 
-def test_our_own_primitives_are_in_the_books():
+def test_builtin_primitives_are_in_the_rule_tables():
     assert primitives.sin_p in ad.primitive_jvps and isinstance(primitives.sin_p, Primitive)
     assert primitives.neg_p in ad.primitive_transposes
     assert primitives.sin_p not in ad.primitive_transposes

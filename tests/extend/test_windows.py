@@ -51,7 +51,7 @@ def test_values_of_a_registered_class_are_arrays(boxes, fun):
     assert tanx.typeof(Boxed(plain)) == tanx.typeof(plain)
 
 
-def test_other_classes_are_none():
+def test_unregistered_classes_are_not_arrays():
     with pytest.raises(TypeError):
         jnp.add(Boxed([1.0]), 1)
     with pytest.raises(KeyError):
@@ -115,7 +115,7 @@ def test_shardings_of_xla():
         sharding.get_hlo_sharding_from_serialized_proto(b"\x08")
 
 
-def test_what_is_of_xla_and_mlir_says_so_on_use():
+def test_functions_of_xla_and_mlir_raise_not_implemented():
     for refused in (
             lambda: xla.register_hlo_module_transformation(lambda b: None, name="mine"),
             lambda: tanx.extend.mlir.hlo_to_stablehlo(b""),

@@ -16,11 +16,11 @@ def test_every_program_is_recorded():
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_jaxprs_are_those_recorded(name):
+def test_jaxprs_match_the_record(name):
     fun, *args = PROGRAMS[name]
     assert str(tanx.make_jaxpr(fun)(*args)) == RECORDED[name]
 
 
 @pytest.mark.oracle
-def test_the_record_is_what_jax_prints():
+def test_the_record_matches_jax():
     assert texts(importlib.import_module("jax")) == RECORDED

@@ -67,7 +67,7 @@ def test_a_member_that_changes_is_seen_and_old_states_are_kept():
     assert len(TRACES) == 2
 
 
-def test_an_equal_value_is_no_change():
+def test_an_equal_value_does_not_retrace():
     model = Model(1000.5)
     often(lambda: model.times(2.0))
     model.x = float("1000.5")
@@ -125,7 +125,7 @@ def test_methods_that_are_replaced():
     assert often(lambda: model.stepped(2.0)) == 10.0
 
 
-def test_what_objects_lead_to():
+def test_changes_reachable_from_objects_are_seen():
     model = Model(0.0, part=Model(1.0), items={"a": 10.0}, more=[100.0], kinds={1000.0})
     call = lambda: model.inner(0.0)
     assert often(call) == 1111.0
@@ -235,7 +235,7 @@ def test_properties_and_attributes_that_are_computed():
     assert often(lambda: f(thing, 1.0)) == 32.0
 
 
-def test_arrays_go_by_identity():
+def test_arrays_are_compared_by_identity():
     model = Model(jnp.arange(2.0))
     first = [model.times(1.0) for _ in range(4)]
     model.x = jnp.arange(2.0) + 1
@@ -333,7 +333,7 @@ def test_changes_while_guards_are_compared_are_seen():
     assert often(lambda: model(jnp.float32(1))) == 7
 
 
-def test_large_containers_go_by_identity():
+def test_large_containers_are_compared_by_identity():
     table = [0.0] * 20_000
     f = tanx.jit(lambda y: y + table[0] + TABLE["rate"])
     assert often(lambda: f(1.0)) == 3.0
@@ -371,7 +371,7 @@ def test_bodies_of_loops_and_checkpoints(monkeypatch):
     assert often(lambda: tanx.lax.fori_loop(0, 2, body, 1.0)) == 9.0
 
 
-def test_a_function_depends_on_what_those_that_it_calls_have_read():
+def test_state_read_by_callees_is_guarded():
     model = Model(3.0)
     outer = tanx.jit(lambda y: model.times(y) + 1)
     model.times(2.0)
@@ -382,7 +382,7 @@ def test_a_function_depends_on_what_those_that_it_calls_have_read():
     assert often(lambda: tanx.grad(outer)(2.0)) == 4.0
 
 
-def test_what_the_trace_changes_itself_does_not_count():
+def test_state_changed_by_the_trace_is_not_guarded():
     count = 0
     seen = []
     model = Model(3.0, traces=0)
@@ -405,7 +405,7 @@ def test_what_the_trace_changes_itself_does_not_count():
     assert count == 100 and model.traces == 1
 
 
-def test_what_callbacks_read_does_not_count():
+def test_state_read_by_callbacks_is_not_guarded():
     losses, step = [], 0
 
     @tanx.jit

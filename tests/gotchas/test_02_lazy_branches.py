@@ -45,7 +45,7 @@ def test_a_branch_that_is_not_taken_does_not_divide_by_zero(run):
             assert f(jnp.array([-2.0, 0.0, 4.0])).tolist() == [-2.0, 0.0, 0.25]
 
 
-def test_a_lane_that_has_finished_its_loop_is_left_alone():
+def test_finished_lanes_do_not_run_the_body():
     f = jax.jit(jax.vmap(lambda x: lax.while_loop(
         lambda x: x > 1, lambda x: jnp.log(x - 1), x)))
     for _ in range(4):

@@ -58,7 +58,7 @@ def test_under_other_transformations(name):
     assert carry.shape == ()
 
 
-def test_what_depends_on_an_argument_is_not_known():
+def test_values_of_arguments_are_not_static():
     for f in (lambda n: jnp.ones(n), lambda n: range(n), lambda n: [1, 2][n]):
         with pytest.raises(TypeError):
             tanx.jit(f)(1)

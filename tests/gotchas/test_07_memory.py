@@ -65,7 +65,7 @@ def test_cycles_never_hold_more_than_the_limit(step, name):
     assert most <= step + 16 * MIB  # the last array and its operands
 
 
-def test_what_is_alive_stays_and_costs_few_collections(step):
+def test_live_arrays_stay_and_cost_few_collections(step):
     runs = []
     gc.callbacks.append(count := lambda phase, facts: runs.append(facts["generation"])
                         if phase == "start" and facts["generation"] == 2 else None)
@@ -152,7 +152,7 @@ def _assert_same(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-def test_chunks_bound_what_is_in_between():
+def test_chunks_bound_temporary_memory():
     x = jnp.arange(64.0)
 
     def temporaries(**options):
@@ -182,7 +182,7 @@ def test_chunks_under_transformations():
             np.testing.assert_allclose(mine(x), expected, rtol=1e-5)
 
 
-def test_chunks_of_what_is_empty_or_not_mapped():
+def test_chunks_of_empty_and_unmapped_arrays():
     f = tanx.vmap(lambda x: (x, 3, jnp.ones(2)), out_axes=(0, None, 0), chunk_size=2)
     for size in (0, 1, 2, 5):
         x, three, ones = f(jnp.arange(size))

@@ -1,4 +1,4 @@
-"""Promise 8: caches are limited by bytes, can be emptied, and tell what is in them and why."""
+"""Promise 8: caches are limited by bytes, can be emptied, and report their content and reasons."""
 
 import gc
 import logging
@@ -17,7 +17,7 @@ def test_the_page():
     pages.run("08_caches")
 
 
-def test_what_was_staged_can_be_forgotten():
+def test_caches_can_be_cleared():
     f = tanx.jit(lambda x: x * 2)
     for x in (1.0, jnp.ones(3)):
         assert [(f(x) == 2 * x).all() for _ in range(4)]
@@ -60,7 +60,7 @@ def test_one_program_may_be_larger_than_the_room():
     assert f._cache_size() == 1
 
 
-def test_the_ledger_follows_functions_that_go():
+def test_the_ledger_drops_freed_functions():
     f = tanx.jit(lambda x: x - 5)
     f(jnp.ones(3))
     rows = len(ledger.rows())

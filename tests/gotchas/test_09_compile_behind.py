@@ -141,7 +141,7 @@ async def lateness(f):
     return late, time.perf_counter() - start
 
 
-def test_the_event_loop_goes_on_while_a_program_is_compiled():
+def test_the_event_loop_runs_while_a_program_is_compiled():
     """No tick waits for most of the compilation. A slow test checks the delay in milliseconds."""
     with enable_compilation_cache(False):
         late, seconds = asyncio.run(lateness(long_program(0, 60)))

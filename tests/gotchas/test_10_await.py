@@ -30,7 +30,7 @@ def test_await_gives_the_array_itself():
     assert asyncio.run(main()) == 1.0
 
 
-def test_the_loop_goes_on_while_the_result_is_awaited():
+def test_the_event_loop_runs_while_a_result_is_awaited():
     async def main():
         ticks = 0
 

@@ -29,7 +29,7 @@ def test_a_static_array_is_refused_on_every_call():
     assert [float(f(2, 3.0)) for _ in range(4)] == [6.0] * 4
 
 
-def test_hashes_of_what_is_read_out_agree():
+def test_hashes_of_extracted_values_agree():
     x = jnp.arange(3.0)
     assert hash(x.tobytes()) == hash(jnp.arange(3.0).tobytes())
     assert hash(jnp.int32(7).item()) == hash(7)

@@ -24,7 +24,7 @@ class Model:
         return x * self.weight + self.bias
 
 
-def test_a_class_in_one_line_goes_through_everything():
+def test_a_one_line_class_works_with_all_transforms():
     model = Model(jnp.float32(2.0), jnp.float32(1.0))
     gradient = jax.jit(jax.grad(lambda m: m(3.0)))
     for _ in range(4):
@@ -83,7 +83,7 @@ def test_an_unflatten_function_that_fails_is_named():
     (lambda own, aux, given: own(*(str(x) for x in given)), (1, 2)),
     (lambda own, aux, given: own(*given), (None, (3, None))),
 ], ids=["right", "converts", "none"])
-def test_nothing_is_said_about_functions_that_are_right(unflatten, leaves):
+def test_correct_unflatten_functions_do_not_warn(unflatten, leaves):
     own = registered(unflatten)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

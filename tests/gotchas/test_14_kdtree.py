@@ -31,7 +31,7 @@ def test_the_nearest_agree_with_scipy(k, p):
     np.testing.assert_array_equal(indices, places)
 
 
-def test_it_is_built_and_asked_under_vmap():
+def test_trees_are_built_and_queried_under_vmap():
     clouds = POINTS.reshape(3, 100, 3)
     query = jax.jit(jax.vmap(lambda points, x: KDTree(points).query(x, k=2), (0, None)))
     for _ in range(4):

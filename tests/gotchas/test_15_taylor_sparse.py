@@ -49,7 +49,7 @@ def test_products_of_sparse_arrays(kind):
     lambda m, x: lax.scan(lambda c, _: (m.T @ (m @ c), None), x, None, length=3)[0],
     lambda m, x: jnp.sin(m) @ x,
 ])
-def test_sparsify_gives_what_dense_arrays_give(f):
+def test_sparsify_matches_dense_arrays(f):
     matrix, x = sparse.BCOO.fromdense(jnp.asarray(DENSE)), jnp.arange(3.0)
     compiled = jax.jit(sparse.sparsify(f))
     for _ in range(4):
@@ -57,6 +57,6 @@ def test_sparsify_gives_what_dense_arrays_give(f):
                                    rtol=1e-6)
 
 
-def test_what_would_be_dense_is_refused_by_name():
+def test_sparsify_refuses_functions_with_dense_results():
     with pytest.raises(NotImplementedError, match="sparsify: exp"):
         sparse.sparsify(jnp.exp)(sparse.BCOO.fromdense(jnp.asarray(DENSE)))

@@ -39,7 +39,7 @@ def cube():
     (lambda f: lambda x: lax.scan(lambda c, _: (f(c) / 2, None), x, None, length=2)[0],
      jnp.full(2, 2.0), [32.0, 32.0]),
 ], ids=["array", "number", "empty", "grad", "vmap of grad", "vmap", "scan"])
-def test_it_goes_through_everything(cube, transform, argument, expected):
+def test_c_functions_work_with_all_transforms(cube, transform, argument, expected):
     compiled = jax.jit(transform(cube))
     for _ in range(4):
         out = compiled(argument)

@@ -75,7 +75,7 @@ def test_every_dtype(dtype):
     assert (x[:4] == 1).all() and not x[4:].any() and x.dtype == dtype
 
 
-def test_what_others_see_is_not_touched():
+def test_donation_does_not_overwrite_shared_memory():
     update = tanx.jit(lambda x: x.at[0].set(9.0), donate_argnums=0)
     for _ in range(4):
         x = jnp.asarray(np.ones(8, np.float32))

@@ -100,7 +100,7 @@ def test_control_flow_is_split():
     assert "cos" not in str(jaxpr)
 
 
-def test_state_that_was_read_is_looked_at():
+def test_specialized_functions_follow_changes_of_state():
     rate = 2.0
     g = tanx.specialize(lambda a, b: a * rate * b, A)
     compiled = tanx.jit(g)

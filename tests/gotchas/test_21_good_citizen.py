@@ -95,7 +95,7 @@ def test_a_forked_child_computes():
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="asks Linux for the threads")
 @pytest.mark.parametrize("threads", [1, 3])
-def test_threads_are_those_of_the_environment(threads):
+def test_thread_count_follows_omp_num_threads(threads):
     number, started, again = map(int, run("""
         import os
         import tanx, tanx.numpy as jnp
@@ -126,7 +126,7 @@ def test_no_memory_is_taken_ahead():
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="asks Linux for the memory")
-def test_out_of_memory_collects_retries_and_lists_what_is_alive():
+def test_out_of_memory_collects_retries_and_lists_live_arrays():
     lines = run("""
         import gc, resource
         import tanx, tanx.numpy as jnp

@@ -178,7 +178,7 @@ def test_a_library_in_use_can_be_saved_again(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["f.so"]
 
 
-# -- what it takes ---------------------------------------------------------------------------------
+# -- dependencies ----------------------------------------------------------------------------------
 
 POTRF = r"""
 #include <math.h>
@@ -216,7 +216,7 @@ def test_lapack_of_the_system_is_linked(tmp_path):
         np.testing.assert_allclose(result, function(a), rtol=1e-5, atol=1e-5)
 
 
-def test_what_a_program_cannot_take_along(tmp_path):
+def test_programs_that_need_python_cannot_be_saved(tmp_path):
     path = tmp_path / "f.so"
     ref = tanx.ref.new_ref(jnp.float32(1.0))
 

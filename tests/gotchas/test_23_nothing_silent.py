@@ -65,7 +65,7 @@ def _line(name: str) -> int:
     return first + len(lines) - 1
 
 
-def test_what_says_what_to_do_outside_is_no_mistake():
+def test_explicit_out_of_bounds_modes_do_not_raise():
     with tanx.debug_bounds(True):
         assert X.at[OUT].get(mode="clip").tolist() == [0.0, 2.0]
         assert X.at[OUT].set(5.0, mode="drop").tolist() == [5.0, 1.0, 2.0]
@@ -86,7 +86,7 @@ def test_known_indices_are_found_while_tracing(use):
                 use()
 
 
-def test_what_the_library_reads_is_its_own_affair():
+def test_out_of_bounds_reads_inside_the_library_do_not_raise():
     """Library functions with fixed sizes may index past the end, and handle the result."""
     f = tanx.jit(lambda x: jnp.unique(x, True, True, True, size=0, fill_value=1))
     with tanx.debug_bounds(True):
@@ -129,7 +129,7 @@ def test_promotion_that_loses_precision(left, right):
     assert f(x, y).dtype == expected
 
 
-def test_wide_types_hold_more():
+def test_lossless_promotion_with_64_bits():
     with tanx.enable_x64(True), tanx.numpy_dtype_promotion("lossless"):
         assert (jnp.ones(1, "uint32") + jnp.ones(1, "int32")).dtype == "int64"
         assert (jnp.ones(1, "int32") + jnp.ones(1, "float64")).dtype == "float64"
@@ -177,7 +177,7 @@ def test_leaked_tracers_say_where_they_came_from():
     assert "kept.append(x * 2)" in str(caught.value)
 
 
-def test_data_that_comes_unasked():
+def test_transfer_guard_refuses_implicit_transfers():
     f = tanx.jit(lambda x: x + 1)
     f(X)
     with tanx.transfer_guard("disallow"):

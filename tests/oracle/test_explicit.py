@@ -6,7 +6,7 @@ from tests.sharding.programs import TABLE, operands, outcome
 
 
 @pytest.mark.oracle
-def test_the_table_is_what_jax_says():
+def test_the_table_matches_jax():
     jax = pytest.importorskip("jax")
     mesh = jax.make_mesh((1, 1), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
     with jax.set_mesh(mesh):

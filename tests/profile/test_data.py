@@ -31,7 +31,7 @@ def some(r, schema):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_written_is_read(seed):
+def test_encoded_messages_decode_to_the_same(seed):
     message = some(random.Random(seed), SCHEMA)
     assert decode(SCHEMA, encode(SCHEMA, message)) == message
 
@@ -90,7 +90,7 @@ def test_texts_that_are_no_profile(text):
         ProfileData.from_text_proto(text)
 
 
-def test_what_is_no_profile(tmp_path):
+def test_invalid_profiles_raise(tmp_path):
     with pytest.raises(JaxRuntimeError, match="the file cannot be read"):
         ProfileData.from_file(tmp_path / "none")
     with pytest.raises(RuntimeError, match="the bytes are not a profile"):

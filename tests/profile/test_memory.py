@@ -104,16 +104,16 @@ def test_large_arrays_are_listed_by_the_lines_that_made_them():
     assert not found(profiler.device_memory_profile(), line)
 
 
-def test_huge_arrays_remember_who_called():
+def test_huge_arrays_record_their_callers():
     x, line = maker(1 << 22)
     f = tanx.jit(lambda x: x * 2)
     for _ in range(4):
         y = f(x)
     (sample,) = found(profiler.device_memory_profile(), line)
     assert [function for function, *_ in sample[1][:2]] == [
-        "maker", "test_huge_arrays_remember_who_called"]
+        "maker", "test_huge_arrays_record_their_callers"]
     assert len(lines_of(x._origin)) > 2 and len(lines_of(y._origin)) > 1
-    assert lines_of(y._origin)[0].function == "test_huge_arrays_remember_who_called"
+    assert lines_of(y._origin)[0].function == "test_huge_arrays_record_their_callers"
 
 
 def test_views_count_once():
@@ -172,7 +172,7 @@ def test_small_arrays_are_counted_too():
     assert CPU.memory_stats()["bytes_in_use"] == before
 
 
-def test_the_peak_is_that_of_both_kinds_of_memory():
+def test_peak_memory_counts_both_kinds_of_memory():
     f = tanx.jit(lambda x: x * 3 + 1)
     x = jnp.arange(2 * WIDE, dtype=np.float32)
     for _ in range(4):

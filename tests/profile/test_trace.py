@@ -60,7 +60,7 @@ def test_calls_that_are_native_otherwise_are_recorded(double):
         assert y.shape == (2, 3) and y.dtype == np.float32 and not y.weak_type
 
 
-def test_nothing_is_left_behind(double):
+def test_tracing_state_is_restored_afterwards(double):
     before = EvalTrace.process
     taken(lambda: double(X))
     assert EvalTrace.process is before and current.recorder is None

@@ -27,7 +27,7 @@ def test_types_of_arrays_say_how_they_are_divided(mesh):
     assert tanx.reshard(x, aval.sharding.spec).sharding.spec == P("x", None)
 
 
-def test_types_do_not_show_what_the_compiler_divides():
+def test_types_do_not_show_auto_axes():
     auto = tanx.make_mesh((1,), ("x",), axis_types=(AxisType.Auto,))
     x = tanx.device_put(jnp.ones(4), NamedSharding(auto, P("x")))
     assert str(tanx.typeof(x)) == "float32[4]"
@@ -66,7 +66,7 @@ def test_drawings(capsys):
         tanx.debug.visualize_array_sharding(3.0)
 
 
-def test_layouts_are_wishes():
+def test_layout_constraints_do_not_change_results():
     from tanx.experimental.layout import Layout, explicit_layout, with_layout_constraint
     x = jnp.arange(6.0).reshape(2, 3)
     wish = tanx.jit(lambda x: with_layout_constraint({"a": x, "b": 2 * x}, Layout((1, 0))))

@@ -73,7 +73,7 @@ def test_printed_as_jax_prints(value, text):
     assert repr(value) == text
 
 
-def test_what_a_mesh_tells():
+def test_properties_of_meshes():
     assert dict(TWO.shape) == {"x": 1, "y": 1} and TWO.shape_tuple == (("x", 1), ("y", 1))
     assert TWO.size == 1 and TWO.axis_sizes == (1, 1) and not TWO.empty and not TWO.is_scalar
     assert TWO.device_ids.tolist() == [[0]] and TWO.local_devices == [DEVICE]
@@ -95,7 +95,7 @@ def test_pickled_values_are_equal(value):
     assert again == value and hash(again) == hash(value)
 
 
-def test_what_a_spec_is_like():
+def test_properties_of_partition_specs():
     spec = P("x", None, ("y", "z"))
     assert len(spec) == 3 and list(spec) == ["x", None, ("y", "z")] == list(spec.partitions)
     assert spec[0] == "x" and spec[1:] == (None, ("y", "z")) and spec.index(("y", "z")) == 2
@@ -105,7 +105,7 @@ def test_what_a_spec_is_like():
     assert spec.to_tangent_spec() == spec and spec.unreduced_kind is None
 
 
-def test_what_a_named_sharding_tells():
+def test_properties_of_named_shardings():
     s = NamedSharding(TWO, P("x", "y"))
     assert s.mesh is TWO and s.spec == P("x", "y") and s.memory_kind == "device"
     assert s.shard_shape((4, 6)) == (4, 6) and s.device_set == {DEVICE} == s.addressable_devices

@@ -26,7 +26,7 @@ def names(mesh):
 
 
 @pytest.mark.parametrize("expression, expected", TABLE, ids=[row[0] for row in TABLE])
-def test_types_are_those_of_jax(names, expression, expected):
+def test_types_match_jax(names, expression, expected):
     assert outcome(tanx, expression, names, staged=False) == expected
     assert outcome(tanx, expression, names, staged=True) == expected
 

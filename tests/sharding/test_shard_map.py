@@ -138,7 +138,7 @@ def test_inside_axes_are_manual_and_bodies_are_not_batched():
     assert [v.aval.shape for v in dot.invars] == [(2, 3), (3, 2)]
 
 
-def test_what_bodies_print(capsys):
+def test_prints_in_shard_map_bodies(capsys):
     def body(x):
         print(x)
         print(repr(lax.psum(x, "x") + lax.axis_index("y")))

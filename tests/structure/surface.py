@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 REFERENCE = HERE.parent / "data" / "surface-jax.json"
 MISSING = HERE / "missing.json"
 DIFFERENT = HERE / "different.json"
-REASONS = HERE / "reasons.json"  # why names are missing, by the name or what it begins with
+REASONS = HERE / "reasons.json"  # why names are missing, by name or prefix
 
 KINDS = dict(zip(inspect._ParameterKind, ("po", "pk", "va", "ko", "vk")))
 

@@ -86,7 +86,7 @@ def test_each_function_has_an_example(name):
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_only_what_is_public_is_shown(name):
+def test_dir_shows_only_public_names(name):
     """Names that a file imports for its own use are not in ``dir`` of the module."""
     shown = module(name)
     for attribute in dir(shown):

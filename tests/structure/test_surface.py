@@ -15,14 +15,14 @@ def flat(sections):
             for name in names}
 
 
-def test_nothing_is_missing_but_what_is_listed(surface):
+def test_missing_names_are_listed(surface):
     missing, listed = flat(surface[0]), flat(load(MISSING))
     assert not missing - listed, "missing, and not in missing.json"
     assert not listed - missing, (
         "there now: run python -m tests.structure.surface --write to take them off missing.json")
 
 
-def test_what_is_missing_has_a_reason():
+def test_missing_names_have_reasons():
     listed, reasons = flat(load(MISSING)), load(REASONS)
     used = {name: [reason for reason in reasons if f"{name}.".startswith(f"{reason}.")]
             for name in listed}
@@ -32,7 +32,7 @@ def test_what_is_missing_has_a_reason():
     assert all(text.strip() for text in reasons.values())
 
 
-def test_parameters_are_those_of_jax_but_for_what_is_listed(surface):
+def test_differing_parameters_are_listed(surface):
     different, listed = surface[1], load(DIFFERENT)
     unlisted = {name: how for name, how in different.items() if name not in listed}
     assert not unlisted, "\n".join(f"{name}: {how}" for name, how in unlisted.items())
