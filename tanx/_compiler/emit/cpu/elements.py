@@ -84,8 +84,10 @@ class Elements:
         base, further = start or self.addresses.base(buffer), self.addresses.further
         if offsets.type.lanes == 1:  # the same in all lanes after all
             return self.read(buffer, further(buffer, base, offsets))
-        if self.writer.has_masks and memory_type(buffer.dtype).bits in (32, 64) and (
-                kind_of(buffer.dtype) != "c") and prod(buffer.shape) >= self.tuning.least_gathered:
+        has_instruction = self.writer.has_masks and kind_of(buffer.dtype) != "c" and (
+            memory_type(buffer.dtype).bits in (32, 64))
+        if (has_instruction and offsets.type.lanes >= self.tuning.gathered_lanes
+                and prod(buffer.shape) >= self.tuning.least_gathered):
             return self.gather_at_once(buffer, base, offsets)
         return self.collect(buffer, [further(buffer, base, offsets.lane(n))
                                      for n in range(offsets.type.lanes)])
