@@ -75,6 +75,8 @@ class ConvGeneralDilated(Primitive):
 
     def eval(self, x, w, **params):
         steps = plan_of(x, w, params)
+        if not x.size:
+            return np.zeros(steps.out.shape, steps.out.dtype)
         x = np.moveaxis(x, steps.lhs_spec, range(x.ndim))
         w = np.moveaxis(w, steps.rhs_spec, range(w.ndim))
         added, rest = whole_padding(params["padding"], params["lhs_dilation"])
