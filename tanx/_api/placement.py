@@ -283,13 +283,16 @@ def _put(x, place: Device | Sharding | None, donate: bool):
 
 
 def device_get(x):
-    """Bring a pytree of arrays to the host, as NumPy arrays.
+    """Bring a pytree of arrays to the host, as NumPy arrays. Traced values stay as they are.
 
     >>> device_get({"a": jnp.ones(2)})
     {'a': array([1., 1.], dtype=float32)}
     """
-    return tree_util.tree_map(lambda leaf: np.asarray(leaf) if (
-        hasattr(leaf, "__array__") and not is_extended(getattr(leaf, "dtype", None))) else leaf, x)
+    def on_host(leaf):
+        has_data = hasattr(leaf, "__array__") and not isinstance(leaf, Tracer)
+        return np.asarray(leaf) if has_data and not is_extended(
+            getattr(leaf, "dtype", None)) else leaf
+    return tree_util.tree_map(on_host, x)
 
 
 def block_until_ready(x):

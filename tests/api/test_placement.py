@@ -121,6 +121,13 @@ def test_device_get():
     np.testing.assert_array_equal(found["a"], [0, 1, 2])
 
 
+def test_device_get_returns_tracers():
+    f = tanx.jit(tanx.grad(lambda x: jnp.sum(tanx.device_get(x) ** 2)))
+    for _ in range(4):
+        np.testing.assert_array_equal(f(X), 2 * X)
+    np.testing.assert_array_equal(tanx.vmap(tanx.device_get)(X), X)
+
+
 @pytest.mark.parametrize("call, kind, text", [
     (lambda: tanx.device_put("a"), TypeError,
      "tanx.device_put: only arrays and numbers can be put on a device.\n"
