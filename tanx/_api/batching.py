@@ -234,7 +234,7 @@ def _mapped_size(fun, args, kwargs, leaves, axes, axis_size: int | None) -> int:
         if axis_size is not None:
             facts.append(f"axis_size: {axis_size}")
         raise ValueError(explain(
-            "tanx.vmap", "vmap got inconsistent sizes: mapped axes must have one size.", *facts,
+            "tanx.vmap", "vmap got inconsistent sizes for array axes to be mapped.", *facts,
             hint="use in_axes=None for arguments that are not mapped."))
     return next(iter(sizes))
 

@@ -345,6 +345,8 @@ class StageTrace(Trace):
             aval = typeof(x)
             value = x = (self.captured(x) if type(x) is np.ndarray and x.dtype == aval.dtype
                          else Array(np.array(x, aval.dtype)))
+            if not aval.shape:  # as in JAX: interpreters of jaxprs bind the values of literals
+                return Literal(np.asarray(value), aval)
         constant = self.constants.get(id(x))
         if constant is None:
             constant = self.constants[id(x)] = _Constant(Var(typeof(x)), value, x)

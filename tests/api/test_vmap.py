@@ -156,12 +156,12 @@ def f(x, y):
      "  argument y: int32[2,3]\n"
      "  Hint: use in_axes=None for arguments that are not mapped."),
     (lambda: tanx.vmap(f)(M, M.T), ValueError,
-     "tanx.vmap: vmap got inconsistent sizes: mapped axes must have one size.\n"
+     "tanx.vmap: vmap got inconsistent sizes for array axes to be mapped.\n"
      "  axis 0 of x: size 2, of int32[2,3]\n"
      "  axis 0 of y: size 3, of int32[3,2]\n"
      "  Hint: use in_axes=None for arguments that are not mapped."),
     (lambda: tanx.vmap(f, axis_size=5)(M, M), ValueError,
-     "tanx.vmap: vmap got inconsistent sizes: mapped axes must have one size.\n"
+     "tanx.vmap: vmap got inconsistent sizes for array axes to be mapped.\n"
      "  axis 0 of x: size 2, of int32[2,3]\n"
      "  axis 0 of y: size 2, of int32[2,3]\n"
      "  axis_size: 5\n"

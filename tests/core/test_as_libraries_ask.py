@@ -69,7 +69,7 @@ def without_rank_promotion():
 
 @pytest.mark.parametrize("error, words, call", [
     (ValueError, "Dict key mismatch", lambda: tanx.tree.map(max, {"a": 1}, {"b": 1})),
-    (ValueError, "vmap got inconsistent sizes",
+    (ValueError, "vmap got inconsistent sizes for array axes to be mapped",
      lambda: tanx.vmap(jnp.add)(jnp.ones(2), jnp.ones(3))),
     (TypeError, "cond branch outputs must have the same pytree structure",
      lambda: lax.cond(True, lambda x: (x,), lambda x: [x], 1.0)),

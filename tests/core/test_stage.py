@@ -45,6 +45,20 @@ def test_scalars_become_literals():
     assert weak.val.dtype == np.float32
 
 
+def test_numpy_arrays_without_dimensions_become_literals():
+    """Interpreters of jaxprs bind the values of literals, which stay literals."""
+    number = np.array(1.5, np.float32)
+
+    def f(x):
+        result = mul.bind(x, number)
+        number[...] = 7.0  # too late to be seen
+        return [result, np.array(4, np.int8)]
+    closed = trace(f, X)
+    assert str(closed) == "{ lambda ; a:f32[3]. let b:f32[3] = mul a 1.5:f32[] in (b, 4:i8[]) }"
+    again = trace(lambda x: mul.bind(x, closed.eqns[0].invars[1].val), X)
+    assert str(again) == "{ lambda ; a:f32[3]. let b:f32[3] = mul a 1.5:f32[] in (b,) }"
+
+
 def test_arrays_become_constants_once():
     closed = trace(lambda x: [add.bind(x, C), mul.bind(x, C), C], X)
     assert str(closed) == """\
