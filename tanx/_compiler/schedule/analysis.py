@@ -29,9 +29,11 @@ Terms = Mapping[Expr, int]
 _ENDLESS = 1 << 40
 """Length assumed for a loop that ends by data: larger than any threshold."""
 
-_DEEP = 4
+_DEEP = 6
 """Choices inside each other from which their code is not written into each arm that uses it: it
-would double with each choice. They are evaluated first, even if no arm that is taken needs them."""
+would double with each choice. They are evaluated first, even if no arm that is taken needs them.
+With 4, the line search of BFGS for 2 variables took 1.4 us instead of 1.2 (Cascade Lake); chains of
+20 choices and their second derivatives compile in the same time with both."""
 
 
 def offset(buffer: Buffer, index: Iterable[Expr]) -> tuple[Terms, int]:
