@@ -23,9 +23,12 @@ __all__ = ["own_routine", "routines"]
 _ROUTINES = {"potrf": ((1,), 512, 128), "getrf": ((0, 1), 256, 128), "trsm": ((4, 5), 256, 128),
              "geqrf": ((0, 1), 128, 128), "orgqr": ((0, 1, 2), 128, 128)}
 """For each routine, which arguments are sizes of its matrices, and from which size it pays: with
-vectors of 128 bits (Neoverse N1), and with longer ones. On two cores of a Cascade Lake, a system of
-200 equations in float64 with 200 right-hand sides takes 1.6 ms, and 2.3 by the library, but 3 to 18
-in every second call, which waits for the library's threads."""
+vectors of 128 bits (Neoverse N1), and with longer ones. On two cores of a Cascade Lake, 200
+equations in float64 with as many right-hand sides take 1.6 ms, and 2.3 by the library. LU of 250 x
+250 takes 1.1 ms, and 1.6 by the library, but in one run half of its calls took 18, as they waited
+for its threads. On 16 cores of an Emerald Rapids, those 200 equations take 1.06 ms and 0.82; the
+minima of other sizes are lower or 6 % higher at most, the medians of LU up to 40 % higher at 128
+and 160 in float64."""
 
 
 _SMALL = 1 << 14
