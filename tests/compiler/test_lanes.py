@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import tanx
+import tanx.numpy as jnp
 from tanx._compiler import machine
 from tanx._compiler.emit.cpu.module import generate
 from tanx._compiler.machine import host
@@ -145,3 +147,18 @@ def test_work_of_an_outer_loop_is_hoisted_out_of_inner_loops():
         planner = Planner(Analysis({}, USUAL.choices), replace(host(), vector_bits=bits))
         outermost = planner.nest(nest, repeatable=False)[0]
         assert outermost.covers == nest.indices[:1] and outermost.width == 1
+
+
+@pytest.mark.parametrize("count", [3, 16, 1000, 1003])
+def test_parts_of_short_vectors_are_computed_in_lanes(count):
+    def squares(p):
+        x, y, z = (p / jnp.linalg.norm(p, axis=-1, keepdims=True)).T
+        return jnp.stack([x * x - y * z, y * y + x / z, z * z - x * y], -1)
+
+    p = np.random.default_rng(0).normal(size=(count, 3)).astype(np.float32)
+    compiled = tanx.jit(squares)
+    if count == 1000:
+        text = compiled.lower(p).as_text("schedule")
+        assert "in 1000 vector(" in text and "once:" not in text
+    for _ in range(4):
+        np.testing.assert_allclose(compiled(p), squares(jnp.asarray(p)), rtol=2e-5, atol=1e-5)

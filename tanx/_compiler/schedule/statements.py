@@ -115,6 +115,7 @@ class _Scheduler:
 
     def nest(self, nest: Nest) -> list[Statement]:
         """The statements that replace a nest without loops over tasks."""
+        nest = _with_stores(nest)
         seen = replace(nest, body=self.analysis.moved_as_bits(nest.body))
         if SEQUENTIAL in nest.kinds and (fields := as_scan(self.planner, seen)) is not None:
             return [self.scan(nest, seen, fields)]
@@ -268,6 +269,18 @@ class _Scheduler:
                    and self.analysis.length(s.value) <= tuning.moves
                    and all(rest[0].stride(access.place[0]) in (0, 1) for access in (
                        Load(s.buffer, s.index), *loads(*expressions(s)))) for s in body)
+
+
+def _with_stores(nest: Nest) -> Nest:
+    """A nest whose body has the stores of nests without loops in place of these.
+
+    Only if all of the body are stores then: such a nest may run in lanes.
+    """
+    body = [part for s in nest.body for part in (
+        s.body if isinstance(s, Nest) and not s.indices else (s,))]
+    if len(body) > len(nest.body) and all(isinstance(s, Store) for s in body):
+        return replace(nest, body=tuple(body))
+    return nest
 
 
 def _spread(nest: Nest, loops: Sequence[Loop], kinds: Sequence[Kind], without: Sequence[Index],
