@@ -53,7 +53,7 @@ def entry_of(call: Call, staged: Staged, donated: tuple[bool, ...]) -> tuple | N
     if executable.calls_python or executable.without_data:
         return None
     # Python first checks that there is memory for large results.
-    writer = _PythonWriter if executable.long or executable.heavy else _Writer
+    writer = _PythonWriter if executable.is_long() or executable.heavy else _Writer
     try:
         return writer(executable, staged.closed.in_avals).entry(call, staged)
     except (_Foreign, RecursionError):  # trees that are too deep are left to Python, too

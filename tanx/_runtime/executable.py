@@ -67,6 +67,10 @@ LONG = 1e-2
 """Seconds on one core from which work goes to the background. After such work Python finds the
 caches cold, and takes 0.1 to 0.2 ms to hand it over and to clean up."""
 
+SHORT = 1e-3
+"""Seconds of a run below which a program stays in the foreground from then on, whatever its
+estimate: that counts on a hundred steps of a loop whose condition is computed."""
+
 _Type = tuple[tuple[int, ...], str]
 
 
@@ -196,6 +200,7 @@ class Executable:
         self.calls_foreign = any(e[1] == FOREIGN for e in recipe.externs)
         self.without_data = any(aval.dtype == float0 for aval in self.out_avals)
         self.long = recipe.seconds >= LONG and not self.calls_python
+        self.latest: Work | None = None  # its last run in the background
         self.nbytes = sum(prod(shape) * dtype.itemsize for shape, dtype in self.outputs)
         self.heavy = self.nbytes + self.arena_size >= HEAVY
 
@@ -219,7 +224,7 @@ class Executable:
         data = [x._data if type(x) is Array and x._data is not None else
                 x._value if type(x) is Array and self.calls_python else _operand(x, parents)
                 for x in operands]
-        background = bool(parents) or self.long and async_dispatch.value
+        background = bool(parents) or self.is_long() and async_dispatch.value
         if background:  # the caller may write to its NumPy arrays before they are read
             data = [d if type(x) is Array else d.copy() for x, d in zip(operands, data)]
         try:
@@ -231,6 +236,7 @@ class Executable:
             make_place(self.arena_size)
             work = queue_of_thread().submit(self.code, self.arena_size, memory, parents,
                                             self.nbytes)
+            self.latest = work if self.long else None
             if current.recorder is not None:
                 current.recorder.add_background(self.name, work.source, work)
         elif current.recorder is not None:
@@ -245,6 +251,14 @@ class Executable:
         for i in given:
             operands[i].delete()  # type: ignore[union-attr]
         return results
+
+    def is_long(self) -> bool:
+        """Whether runs go to the background: by the estimate, until one has shown to be short."""
+        latest = self.latest
+        if latest is not None and latest.done:
+            begin, end = latest.moments
+            self.long, self.latest = end - begin >= SHORT * 1e9, None
+        return self.long
 
     def _memory(self, data: list[np.ndarray], operands: Sequence,
                 given: frozenset[int]) -> list[np.ndarray]:

@@ -26,6 +26,7 @@ ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 @pytest.fixture(autouse=True)
 def everything_is_long(monkeypatch):
     monkeypatch.setattr(executable, "LONG", 0.0)
+    monkeypatch.setattr(executable, "SHORT", 0.0)
     yield
     background.barrier()
 
@@ -58,6 +59,19 @@ def after(seconds: float, action) -> threading.Timer:
 
 def double(x):
     return tanx.jit(lambda x: 2 * x)(x)
+
+
+def test_programs_that_have_run_quickly_stay_in_the_foreground(monkeypatch):
+    monkeypatch.setattr(executable, "SHORT", 1e9)
+    double, x = tanx.jit(lambda x: 2 * x), jnp.arange(3.0)
+    with busy_queue():
+        first = double(x)
+        assert not first.is_ready()
+        assert not double(x).is_ready()  # nothing is known of the first run yet
+    first.block_until_ready()
+    with busy_queue():
+        for _ in range(4):
+            assert double(x).is_ready()
 
 
 def test_results_are_there_before_their_data():
