@@ -183,6 +183,8 @@ def _refuse_mapped_types(args, kwargs) -> None:
 
 def axes_of(function: str, what: str, axes, tree) -> list[int | None]:
     """One axis per leaf, from a pytree of axes that is a prefix of ``tree``."""
+    if axes is None or type(axes) is int:
+        return [axes] * tree_structure(tree).num_leaves
     is_none = _is_none
     for axis in tree_flatten(axes, is_leaf=is_none)[0]:
         if isinstance(axis, bool) or not (axis is None or isinstance(axis, int | MappingSpec)):
