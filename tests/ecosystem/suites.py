@@ -63,9 +63,9 @@ SUITES = {
     "rlax": Suite(("rlax/_src",)),
     "optax": Suite(("optax",), sample=5),
     "distrax": Suite(("distrax/_src",), sample=20),
-    # Warnings are errors there, and pytest-asyncio, which jaxtyping's tests need, warns.
+    # Warnings are errors in both, and pytest-asyncio, which jaxtyping's tests need, warns.
     "equinox": Suite(("tests",), checkout=True, arguments=("-p", "no:asyncio")),
-    "flax": Suite(("tests",), checkout=True, sample=4),
+    "flax": Suite(("tests",), checkout=True, sample=4, arguments=("-p", "no:asyncio")),
     "dm-haiku": Suite(("haiku/_src",), sample=5),
     "lineax": Suite(("tests",), checkout=True, sample=20),
     # Its options need pytest-benchmark.
@@ -338,7 +338,7 @@ def main() -> int:
             print(counts[name].row(name), flush=True)
     if options.write:
         write(PAGE, counts)
-    return int(any(count.ours < SHARE * count.theirs for count in counts.values()))
+    return int(any(count.ours < SHARE * max(count.theirs, 1) for count in counts.values()))
 
 
 if __name__ == "__main__":
