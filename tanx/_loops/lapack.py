@@ -145,17 +145,22 @@ def _interruptibly(function: Callable[[Callable[[], bool]], None]) -> None:
 def freeze_at_exit(threads: Callable[[], list[int]]) -> None:
     """Before the process ends, suspend abandoned threads where they are.
 
-    The library frees its memory when the process ends, even if it is in use. A signal makes the
-    threads wait for another one, which does not come.
+    Python frees memory that they use. A signal makes the threads wait for another one, which does
+    not come. The process then ends without the library's destructor, which would wait for threads
+    that wait for the suspended ones; C libraries without ``on_exit``, as that of macOS, call it.
     """
     def freeze() -> None:
         number = getattr(signal, "SIGRTMAX", signal.SIGTERM) - 1
         found = threads() if hasattr(signal, "pthread_kill") else []
-        if found:
-            library = ctypes.CDLL(None)
-            library.signal(int(number), library.pause)
+        if not found:
+            return
+        library = ctypes.CDLL(None)
+        library.signal(int(number), library.pause)
         for thread in found:
             signal.pthread_kill(thread, number)
+        if hasattr(library, "on_exit"):
+            library.fflush(None)
+            library.on_exit(library._exit, None)  # comes before destructors
 
     atexit.register(freeze)
 
