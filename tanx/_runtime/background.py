@@ -37,12 +37,12 @@ from .memory import memory_of_machine, out_of_memory
 if TYPE_CHECKING:
     from .load import Code
 
-__all__ = ["Queue", "Work", "barrier", "pending_array", "queue_of_thread"]
+__all__ = ["DONE", "Queue", "Work", "barrier", "pending_array", "queue_of_thread"]
 
 MOST_PENDING = 32
 """Jobs of one thread that may be queued; submitting another one waits for the oldest."""
 
-_PENDING, _DONE, _FAILED = 0, 1, 2  # the state of a job
+_PENDING, DONE, _FAILED = 0, 1, 2  # the state of a job
 
 _WORKER = 3 * 128 + 5 * 8
 """The offset of the worker's thread in a queue."""

@@ -6,6 +6,7 @@ so that another process goes from the jaxpr to the code without any pass in betw
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import astuple
 from functools import cache
@@ -47,7 +48,7 @@ from .._loops.names import CALLBACK, FOREIGN
 from ..dtypes import float0
 from ..errors import OutOfMemoryError
 from . import disk_cache, stop
-from .background import Work, pending_array, queue_of_thread
+from .background import DONE, Work, pending_array, queue_of_thread
 from .callbacks import run_watched
 from .donation import given_away, takers, warn_of_unusable
 from .host import empty, kept_bytes, make_place, retried, run
@@ -200,7 +201,7 @@ class Executable:
         self.calls_foreign = any(e[1] == FOREIGN for e in recipe.externs)
         self.without_data = any(aval.dtype == float0 for aval in self.out_avals)
         self.long = recipe.seconds >= LONG and not self.calls_python
-        self.latest: Work | None = None  # its last run in the background
+        self.latest: ctypes.Array | None = None  # the state of its last run in the background
         self.nbytes = sum(prod(shape) * dtype.itemsize for shape, dtype in self.outputs)
         self.heavy = self.nbytes + self.arena_size >= HEAVY
 
@@ -236,7 +237,7 @@ class Executable:
             make_place(self.arena_size)
             work = queue_of_thread().submit(self.code, self.arena_size, memory, parents,
                                             self.nbytes)
-            self.latest = work if self.long else None
+            self.latest = work.state if self.long else None  # the work holds its thread's queue
             if current.recorder is not None:
                 current.recorder.add_background(self.name, work.source, work)
         elif current.recorder is not None:
@@ -255,8 +256,8 @@ class Executable:
     def is_long(self) -> bool:
         """Whether runs go to the background: by the estimate, until one has shown to be short."""
         latest = self.latest
-        if latest is not None and latest.done:
-            begin, end = latest.moments
+        if latest is not None and latest[0] == DONE:
+            _, begin, end = latest
             self.long, self.latest = end - begin >= SHORT * 1e9, None
         return self.long
 
