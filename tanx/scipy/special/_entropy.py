@@ -144,8 +144,9 @@ def kl_div(p, q):
     Array([0.5       , 0.09657359], dtype=float32)
     """
     p, q = jnp.broadcast_arrays(*real_operands("kl_div", p, q))
-    value = jnp.where(p == 0, q, _rel_entr(p, q) - p + q)
-    return jnp.where((p < 0) & (q == q) | (q < 0) & (p == p) | (q == 0) & (p > 0), np.inf, value)
+    inside, edge = (p > 0) & (q > 0), (p == 0) & (q >= 0)
+    return jnp.where(inside | jnp.isnan(p) | jnp.isnan(q), _rel_entr(p, q) - p + q,
+                     jnp.where(edge, q, np.inf))
 
 
 def boxcox(x, lmbda):
