@@ -84,7 +84,7 @@ def share(task: int, context: int, count: int, limit: int, fewer: int) -> None:
     while s < word(JOB, CUT):
         publish(NEXT + 128 * s, 0, first(s))
         s += 1
-    put_in_order(WORD, 0, (atomic_word(WORD) & EPOCHS) + STEP)
+    add_to(WORD, STEP)  # threads that come too late for the job before may be counted for a moment
     sleeping = atomic_word(POOL, SLEEPING)
     if sleeping != 0:
         rouse(fewer - 1, sleeping)
@@ -110,11 +110,23 @@ def work(member: int) -> None:
     while n < stretches:
         s = member + n - (member + n) // stretches * stretches
         end = first(s + 1)
-        i = add_to(NEXT + 128 * s, 1)
+        i = taken(s, end)
         while i < end:
             call(task, context, i)
-            i = add_to(NEXT + 128 * s, 1)
+            i = taken(s, end)
         n += 1
+
+
+def taken(stretch: int, end: int) -> int:
+    """The next task of a range; ``end`` or more if there is none.
+
+    A range without tasks is only read: all threads come to its end, and writing there they would
+    wait for each other.
+    """
+    i = atomic_word(NEXT + 128 * stretch)
+    if i < end:
+        i = add_to(NEXT + 128 * stretch, 1)
+    return i
 
 
 def hire(limit: int) -> None:
@@ -179,19 +191,23 @@ def worker(unused: int) -> int:
     while True:
         now = awaited(seen)
         seen = now & EPOCHS
-        while now & OPEN and (now & MEMBERS) + 1 < atomic_word(POOL, LIMIT):
-            found = compare_exchange(WORD, now, now + 1)
-            if found == now:
-                take_part((now & MEMBERS) + 1)
-                break
-            now = found
+        if has_room(now):
+            now = add_to(WORD, 1)
             seen = now & EPOCHS
+            if has_room(now):  # otherwise it was closed, or full, in the meantime
+                work((now & MEMBERS) + 1)
+            leave()
     return 0
 
 
-def take_part(member: int) -> None:
-    """Work on a job as one of its members; the last one wakes the caller if it sleeps."""
-    work(member)
+@inline
+def has_room(now: int) -> int:
+    """Whether the word is that of an open job that another thread may join."""
+    return now & OPEN != 0 and (now & MEMBERS) + 1 < atomic_word(POOL, LIMIT)
+
+
+def leave() -> None:
+    """Stop being a member of a job; the last one wakes the caller if it sleeps."""
     left = add_to(WORD, -1)
     if left & (OPEN | MEMBERS) == 1 and atomic_word(POOL, WAITING) != 0:
         C.pthread_mutex_lock(MUTEX)

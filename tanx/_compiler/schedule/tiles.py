@@ -566,6 +566,8 @@ def _shared_out(block: int, chunk: int, loops: _Loops, terms: int, tile: Tile,
     """
     rows, columns = loops.row.extent, loops.column.extent
     outer, tuning = prod(i.extent for i in loops.outer), machine.tuning.tiles
+    if outer * rows * columns * terms < tuning.all_shared:
+        return block, chunk
     while (outer * ceil(rows / chunk) * ceil(columns / block) < tuning.tasks_of_core * machine.cores
            and block * chunk * terms >= 2 * tuning.shared):
         if block > max(chunk, tile.columns):
