@@ -83,3 +83,16 @@ def test_unused_lanes_of_row_remainders_do_not_make_nan(m):
     x = np.full((35, m), np.inf, np.float32)
     x[1::2] = -1
     check_function(lambda x, v: x @ v, x, np.ones(m, np.float32))
+
+
+def test_a_short_sum_of_whole_rows_has_lanes_along_the_rows():
+    rng = np.random.default_rng(0)
+    x, weights = rng.normal(size=(9, 100)).astype(np.float32), rng.normal(size=(20, 5)).astype("f4")
+    places = rng.integers(9, size=(20, 5))
+
+    def mix(x, weights):
+        return (x[places] * weights[..., None]).sum(1)
+
+    check_function(mix, x, weights)
+    text = tanx.jit(mix).lower(x, weights).as_text("schedule")
+    assert "in 100 vector(" in text and "rows(" not in text

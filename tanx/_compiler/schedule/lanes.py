@@ -306,10 +306,11 @@ class Planner:
         """Estimated time if this loop has lanes, or an inner one where this one does not count.
 
         It runs inside of the loops ``passed``: what depends on it is computed in each of their
-        steps. What depends on no inner loop, but on ``finish``, has as many lanes as that says.
+        steps. What depends on no sum, but on ``finish``, has as many lanes as that says.
         """
         lanes = self._lanes(found)
         rows, few = finish or (None, 1)
+        summed = frozenset(i for fold in found.folds for i in fold.indices)
         outer = () if lane is None else (lane,)
         total = 0.0
         for terms, variables, loads in found.memory:
@@ -319,7 +320,8 @@ class Planner:
             usable = ([loop for loop in outer if not variables.isdisjoint(loop.covers)]
                       or [loop for loop in inner if not variables.isdisjoint(loop.covers)])
             wide = lanes
-            if not usable and rows is not None and not variables.isdisjoint(rows.covers):
+            if not usable and rows is not None and not variables.isdisjoint(rows.covers) and (
+                    variables.isdisjoint(summed)):
                 usable, wide = [rows], few
             strides = [loop.stride(terms) for loop in usable]
             if not loads:
@@ -331,7 +333,8 @@ class Planner:
             again = [loop.extent for loop in passed if lane is not None
                      and not variables.isdisjoint(lane.covers)
                      and variables.isdisjoint(loop.covers)]
-            finishes = rows is not None and not variables.isdisjoint(rows.covers)
+            finishes = rows is not None and not variables.isdisjoint(rows.covers) and (
+                variables.isdisjoint(summed))
             total += length * prod([i.extent for i in variables] + again) / (
                 lanes if vector else few if finishes else 1)
         return total

@@ -568,7 +568,12 @@ def _shared_out(block: int, chunk: int, loops: _Loops, terms: int, tile: Tile,
     outer, tuning = prod(i.extent for i in loops.outer), machine.tuning.tiles
     if outer * rows * columns * terms < tuning.all_shared:
         return block, chunk
-    while (outer * ceil(rows / chunk) * ceil(columns / block) < tuning.tasks_of_core * machine.cores
+
+    def wanted() -> int:
+        again = block * chunk > tuning.reused * (block + chunk)
+        return tuning.tasks_of_core * machine.cores * (2 if again else 1)
+
+    while (outer * ceil(rows / chunk) * ceil(columns / block) < wanted()
            and block * chunk * terms >= 2 * tuning.shared):
         if block > max(chunk, tile.columns):
             block = _pieces(columns, block // 2, tile.columns)
