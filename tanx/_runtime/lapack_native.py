@@ -1,4 +1,4 @@
-"""Calls of BLAS and LAPACK as native code (see ``native.py``): what ``libraries.py`` binds.
+"""Calls of BLAS and LAPACK as native code (see ``native.py``): what ``lapack_calls.py`` binds.
 
 A *job* is an array of words: the matrices, the routine, how many copies there are, the tasks and
 how many matrices each of them has, the address of :func:`some_matrices`, and that of the words

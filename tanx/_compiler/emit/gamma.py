@@ -8,7 +8,6 @@ functions handle the limits of the domain.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import pi
 
 from .densities import deviation, gamma_weight
@@ -109,6 +108,7 @@ def _expansion() -> list[tuple[float, ...]]:
 
     The first is 1 / moved - 1 / y; from one follows the next (DLMF 8.12).
     """
+    from fractions import Fraction  # late: takes 2 ms, and few programs need it
     moved = [Fraction(0), Fraction(1)]  # as a series of y
     for n in range(2, _TERMS + 3):
         total = sum((j * moved[j] * moved[n - j + 1] for j in range(2, n)), Fraction(0))

@@ -307,6 +307,8 @@ def _tiling(statement: Nest, machine: Machine, known: frozenset[Index]) -> Tilin
 
 @record
 class _Loops:
+    """The loops of a product: over matrices, rows, columns, and terms, which may be in runs."""
+
     outer: tuple[Index, ...]
     row: Index
     column: Index

@@ -9,7 +9,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx._loops import lapack
-from tanx._runtime import libraries
+from tanx._runtime import lapack_calls
 from tanx._runtime.lapack_native import HOLDERS, SET
 
 
@@ -39,7 +39,7 @@ def run_eigh(n):
 def test_small_matrices_are_done_in_the_calling_thread(threads):
     get, put = threads
     told = []
-    words = (ctypes.c_int64 * 20).from_address(libraries._threads())
+    words = (ctypes.c_int64 * 20).from_address(lapack_calls._threads())
     spy = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda n: (told.append(n), put(n))[0])
     real, words[SET // 8] = words[SET // 8], ctypes.cast(spy, ctypes.c_void_p).value
     try:
@@ -60,7 +60,7 @@ def test_concurrent_calls_restore_the_thread_count(threads):
     for worker in workers:
         worker.join()
     assert get() == 2
-    words = (ctypes.c_int64 * 20).from_address(libraries._threads())
+    words = (ctypes.c_int64 * 20).from_address(lapack_calls._threads())
     assert words[HOLDERS // 8] == 0
     put(1)
     run_eigh(20)
