@@ -110,20 +110,22 @@ def evaluate(primitive, args, params):
         else:
             types: list = []
             values: list = []
+            with_data = True  # only NumPy's arrays may have float0
             for x in args:
                 if type(x) is Array:
                     types.append(x.aval)
                     values.append(x._data if x._data is not None else x._value)
                 else:
                     _take_in(x, types, values)
+                    with_data = with_data and types[-1].dtype != dtypes.float0
             out_type = primitive.infer(*types, **params)
             if primitive.kind is not _ELEMENTWISE:
                 make_room(primitive, out_type)
             out = _spread(primitive, out_type, values, params) if any(
-                value.size >= LARGE for value in values) else None
+                [value.size >= LARGE for value in values]) else None
             if out is None:
                 out = _quiet.run(primitive.eval, *values, **params)
-            if any(t.dtype == dtypes.float0 for t in types):
+            if not with_data:
                 return _without_data(primitive, out_type, out)
         if primitive.multiple_results:
             result = [Array(np.asarray(y), aval=t) for y, t in zip(out, out_type, strict=True)]

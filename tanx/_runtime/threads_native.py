@@ -110,7 +110,10 @@ def work(member: int) -> None:
     while n < stretches:
         s = member + n - (member + n) // stretches * stretches
         end = first(s + 1)
-        i = taken(s, end)
+        if n == 0:  # at first a range has tasks: reading it before would fetch its line twice
+            i = add_to(NEXT + 128 * s, 1)
+        else:
+            i = taken(s, end)
         while i < end:
             call(task, context, i)
             i = taken(s, end)

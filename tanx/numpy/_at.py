@@ -150,7 +150,7 @@ def _laid_out(method):
     """``method`` of ``x.at[...]``, extended by ``out_sharding``, the sharding of its result."""
     @functools.wraps(method)
     def either(self, *args, out_sharding=None, **options):
-        if not tells(out_sharding):
+        if out_sharding is None or not tells(out_sharding):
             return method(self, *args, **options)
         whole = AtIndex(*undivided((self.array, self.index)))
         return reshard(method(whole, *undivided(args), **options), out_sharding)
@@ -220,7 +220,8 @@ def _updates(what: str, y, plan: Plan):
     if extra > 0 and set(found[:extra]) == {1}:
         y = lax.squeeze(y, range(extra))
         found = y.shape
-    if len(found) > len(shape) or any(n not in (1, m) for n, m in zip(found[::-1], shape[::-1])):
+    if len(found) > len(shape) or found and any(
+            n not in (1, m) for n, m in zip(found[::-1], shape[::-1])):
         raise ValueError(explain(
             f"x.at[...].{what}", "values must broadcast to the shape of the indexed elements.",
             f"values:  {typeof(y)}", f"indexed: {shape}"))
