@@ -108,21 +108,18 @@ def evaluate(primitive, args, params):
                 out = (_quiet.run(primitive.eval, a, **params) if params
                        else _quiet.run(primitive.eval, a))
         else:
-            types: list = []
-            values: list = []
-            with_data = True  # only NumPy's arrays may have float0
+            types, values, with_data = list[Any](), list[Any](), True
             for x in args:
                 if type(x) is Array:
                     types.append(x.aval)
                     values.append(x._data if x._data is not None else x._value)
                 else:
-                    _take_in(x, types, values)
-                    with_data = with_data and types[-1].dtype != dtypes.float0
+                    with_data &= _take_in(x, types, values)
             out_type = primitive.infer(*types, **params)
             if primitive.kind is not _ELEMENTWISE:
                 make_room(primitive, out_type)
-            out = _spread(primitive, out_type, values, params) if any(
-                [value.size >= LARGE for value in values]) else None
+            out = _spread(primitive, out_type, values, params) if max(
+                [value.size for value in values], default=0) >= LARGE else None
             if out is None:
                 out = _quiet.run(primitive.eval, *values, **params)
             if not with_data:
@@ -317,8 +314,8 @@ def compiled(closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):
     return executable_of(closed, donated) if any(donated) else executable_of(closed)
 
 
-def _take_in(x, types: list, values: list) -> None:
-    """An operand from outside: a NumPy array or a number."""
+def _take_in(x, types: list, values: list) -> bool:
+    """Add an operand from outside, a NumPy array or a number; false if it is one of float0."""
     if isinstance(x, Tracer):
         raise leaked(x)
     aval = typeof(x)
@@ -326,6 +323,7 @@ def _take_in(x, types: list, values: list) -> None:
         watch_transfer(aval)
     types.append(aval)
     values.append(np.asarray(x, aval.dtype))
+    return aval.dtype != dtypes.float0
 
 
 def _check_execution(name: str) -> None:
