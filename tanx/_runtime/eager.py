@@ -108,7 +108,7 @@ def evaluate(primitive, args, params):
                 out = (_quiet.run(primitive.eval, a, **params) if params
                        else _quiet.run(primitive.eval, a))
         else:
-            types, values, with_data = list[Any](), list[Any](), True
+            types, values, with_data = [], [], True
             for x in args:
                 if type(x) is Array:
                     types.append(x.aval)
@@ -118,8 +118,8 @@ def evaluate(primitive, args, params):
             out_type = primitive.infer(*types, **params)
             if primitive.kind is not _ELEMENTWISE:
                 make_room(primitive, out_type)
-            out = _spread(primitive, out_type, values, params) if max(
-                [value.size for value in values], default=0) >= LARGE else None
+            large = max([value.size for value in values], default=0) >= LARGE
+            out = _spread(primitive, out_type, values, params) if large else None
             if out is None:
                 out = _quiet.run(primitive.eval, *values, **params)
             if not with_data:
