@@ -312,6 +312,11 @@ class Planner:
         rows, few = finish or (None, 1)
         summed = frozenset(i for fold in found.folds for i in fold.indices)
         outer = () if lane is None else (lane,)
+
+        def finishes(variables: frozenset[Index]) -> bool:
+            return rows is not None and not variables.isdisjoint(rows.covers) and (
+                variables.isdisjoint(summed))
+
         total = 0.0
         for terms, variables, loads in found.memory:
             if loads and crossing is not None and crosses(terms, lane, crossing):
@@ -320,8 +325,7 @@ class Planner:
             usable = ([loop for loop in outer if not variables.isdisjoint(loop.covers)]
                       or [loop for loop in inner if not variables.isdisjoint(loop.covers)])
             wide = lanes
-            if not usable and rows is not None and not variables.isdisjoint(rows.covers) and (
-                    variables.isdisjoint(summed)):
+            if not usable and rows is not None and finishes(variables):
                 usable, wide = [rows], few
             strides = [loop.stride(terms) for loop in usable]
             if not loads:
@@ -333,10 +337,8 @@ class Planner:
             again = [loop.extent for loop in passed if lane is not None
                      and not variables.isdisjoint(lane.covers)
                      and variables.isdisjoint(loop.covers)]
-            finishes = rows is not None and not variables.isdisjoint(rows.covers) and (
-                variables.isdisjoint(summed))
             total += length * prod([i.extent for i in variables] + again) / (
-                lanes if vector else few if finishes else 1)
+                lanes if vector else few if finishes(variables) else 1)
         return total
 
     def _width(self, found: _Inventory, loop: Loop) -> int:
