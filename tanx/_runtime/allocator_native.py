@@ -26,6 +26,7 @@ from .native import (
     publish,
     put,
     put32,
+    rare,
     stack,
     word,
 )
@@ -159,6 +160,7 @@ def tanx_alloc(bytes: int) -> int:
     return new_block(kind, (mantissa + 1) << (shift + 6), bytes)
 
 
+@rare
 def new_block(kind: int, capacity: int, bytes: int) -> int:
     """Allocate a block, if none was free."""
     block = fresh(capacity)
@@ -176,6 +178,7 @@ def new_block(kind: int, capacity: int, bytes: int) -> int:
     return block + HEADER
 
 
+@rare
 def fresh(capacity: int) -> int:
     """A block from the system; 0 if the system has none or the limit would be exceeded."""
     if capacity >= LARGE:
@@ -192,6 +195,7 @@ def fresh(capacity: int) -> int:
     return block
 
 
+@rare
 def mapped(capacity: int) -> int:
     """A large block.
 
@@ -217,6 +221,7 @@ def mapped(capacity: int) -> int:
     return block
 
 
+@rare
 def too_much(capacity: int) -> int:
     """Whether a new block would exceed the limit on all blocks together."""
     acquire()
@@ -245,6 +250,7 @@ def tanx_free(data: int) -> None:
         tanx_trim(most >> 1)
 
 
+@rare
 def tanx_trim(keep: int) -> None:
     """Return free blocks to the system until at most ``keep`` bytes of them are left."""
     kind = CLASSES - 1
@@ -266,12 +272,14 @@ def tanx_trim(keep: int) -> None:
             C.free(word(block, BASE))
 
 
+@rare
 def tanx_limit(bound: int, kept: int) -> None:
     """Set the limit of bytes in all blocks, and of bytes in free blocks."""
     put(COUNTS, BOUND, bound)
     put(MOST_KEPT, 0, kept)
 
 
+@rare
 def tanx_statistics(out: int) -> None:
     """Write all counters."""
     acquire()
@@ -279,12 +287,14 @@ def tanx_statistics(out: int) -> None:
     release()
 
 
+@rare
 def tanx_forked() -> None:
     """In the child of a fork: the holder of the lock does not exist. Lists are always
     consistent."""
     put(LOCK, 0, 0)
 
 
+@rare
 def python_count(self: int, args: int, given: int) -> int:
     """The Python function count(bytes): count memory that was allocated elsewhere, or freed
     (negative).
@@ -307,6 +317,7 @@ def numpy_malloc(context: int, bytes: int) -> int:
     return tanx_alloc(bytes)
 
 
+@rare
 def numpy_calloc(context: int, items: int, size: int) -> int:
     """Allocate memory for items, filled with zeros."""
     if size != 0 and (items < 0 or size < 0 or items > WHOLE // size):
@@ -317,6 +328,7 @@ def numpy_calloc(context: int, items: int, size: int) -> int:
     return data
 
 
+@rare
 def numpy_realloc(context: int, data: int, bytes: int) -> int:
     """Reallocate memory, keeping its elements."""
     if data == 0:
@@ -339,6 +351,7 @@ def numpy_free(context: int, data: int, bytes: int) -> None:
 # -- arrays ----------------------------------------------------------------------------------------
 
 
+@rare
 def tanx_setup(array_type: int, new_array: int, handler: int, none: int) -> None:
     """Set the objects that new arrays need."""
     put(OBJECTS, ARRAY_TYPE, array_type)
@@ -389,6 +402,7 @@ def python_empty(self: int, args: int, given: int) -> int:
     return tanx_array(word(args, 8), ndim, extents)
 
 
+@rare
 def refused() -> int:
     """Raise an error, if none was raised."""
     if C.PyErr_Occurred() == 0:

@@ -26,7 +26,7 @@ from .._base.locks import new_lock
 __all__ = ["C", "PAUSES", "Static", "add_to", "address_of", "atomic_word", "call",
            "compare_exchange", "exchange", "fetch", "flip16", "inline", "int32", "leading_zeros",
            "narrow", "pause", "publish", "publish32", "put", "put8", "put32", "put_in_order",
-           "stack", "translate", "word"]
+           "rare", "stack", "translate", "word"]
 
 
 T = TypeVar("T", bound=Callable)
@@ -102,6 +102,11 @@ def call(function: int, *args: int) -> int:
 
 def inline(function: T) -> T:
     """A decorator: the function is inlined wherever it is called."""
+    return function
+
+
+def rare(function: T) -> T:
+    """A decorator: the function is seldom called, so LLVM spends little time on it."""
     return function
 
 
@@ -204,6 +209,8 @@ _ARITHMETIC: dict[type, str] = {
     ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "ashr", ast.FloorDiv: "udiv"}
 _COMPARISONS: dict[type, str] = {
     ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge"}
+_ASKED = {"": "", "inline": " alwaysinline", "rare": " noinline optnone"}
+"""Attributes of functions by their decorators."""
 _LOADS = {"word": "i64", "int32": "i32"}
 _FETCH = "llvm.prefetch.p0"
 _STORES = {"put": "i64", "put8": "i8", "put32": "i32"}
@@ -229,9 +236,9 @@ class _Function:
         stores = [f"store i64 %{name}.given, ptr %{name}.slot" for name in parameters]
         given = ", ".join(f"i64 %{name}.given" for name in parameters)
         linkage = "" if export else "internal "
-        inside = " alwaysinline" if node.decorator_list else ""
-        self.text = "\n".join([f"define {linkage}i64 @{node.name}({given}){inside} {{", "entry:",
-                               *slots, *stores, *self.lines, "}"])
+        (asked,) = [d.id for d in node.decorator_list if isinstance(d, ast.Name)] or [""]
+        head = f"define {linkage}i64 @{node.name}({given}){_ASKED[asked]} {{"
+        self.text = "\n".join([head, "entry:", *slots, *stores, *self.lines, "}"])
 
     def new(self, instruction: str) -> str:
         self.count += 1

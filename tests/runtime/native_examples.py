@@ -22,6 +22,7 @@ from tanx._runtime.native import (
     put8,
     put32,
     put_in_order,
+    rare,
     stack,
     word,
 )
@@ -29,6 +30,7 @@ from tanx._runtime.native import (
 STEP = 8
 
 
+@rare
 def gcd(a: int, b: int) -> int:
     while b != 0:
         if a < b:
