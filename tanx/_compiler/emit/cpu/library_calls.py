@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
-from ...._loops.names import FOURIER, MATRICES
+from ...._loops.names import FOURIER, LEAST_OF_LINES, MATRICES, SORT_LINES
 from ...._loops.nest import Extern
-from ...kernels.fft.transform import write_fourier
-from ...kernels.small_matrices import write_matrices
-from ...kernels.sort import CALLS as SORTING
 from ...schedule.analysis import Analysis
 from ..addresses import Addresses
 from ..control import Control
@@ -16,8 +14,21 @@ from ..scopes import Scope
 
 __all__ = ["LibraryCalls"]
 
-_KERNELS = {**SORTING, FOURIER: write_fourier, MATRICES: write_matrices}
-"""Functions that write calls of kernels of the module, by name."""
+
+@cache
+def _kernel(name: str) -> Callable | None:
+    """The function that writes calls of a kernel of the module; it loads when a program needs it.
+    """
+    if name == FOURIER:
+        from ...kernels.fft.transform import write_fourier
+        return write_fourier
+    if name == MATRICES:
+        from ...kernels.small_matrices import write_matrices
+        return write_matrices
+    if name in (SORT_LINES, LEAST_OF_LINES):
+        from ...kernels.sort import CALLS
+        return CALLS[name]
+    return None
 
 
 class LibraryCalls:
@@ -31,8 +42,9 @@ class LibraryCalls:
     def write(self, call: Extern, scope: Scope) -> None:
         """Call a function with the addresses of buffers."""
         pointers, writer, lines = self.addresses.pointers, self.control.writer, scope.place.lines
-        if call.name in _KERNELS:
-            lines.append(_KERNELS[call.name](call, pointers, writer))
+        kernel = _kernel(call.name)
+        if kernel is not None:
+            lines.append(kernel(call, pointers, writer))
         else:
             buffers = (*call.outputs, *call.inputs)
             room = self.control.allocate(f"[{max(1, len(buffers))} x ptr]")
