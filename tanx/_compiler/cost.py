@@ -18,7 +18,6 @@ from .._base.records import record
 from .._base.tuples import NamedTuple
 from .._loops.expr import WHILES, Const, Fold, Index, Load, Node, Op, While
 from .._loops.instructions import BOOL, INDEX, INSTRUCTIONS, kind_of
-from .._loops.library import programs_in
 from .._loops.nest import (
     SEQUENTIAL,
     Branch,
@@ -29,7 +28,7 @@ from .._loops.nest import (
     Statement,
     Store,
 )
-from .._loops.traverse import children, expressions, statements_in
+from .._loops.traverse import children, expressions, programs_in, statements_in
 from .machine import Rates
 
 __all__ = ["STEPS", "Cost", "Work", "cost", "is_open", "nbytes", "occurrences", "repeating",

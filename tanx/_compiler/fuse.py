@@ -38,9 +38,16 @@ from .._loops.expr import (
     Variable,
     linear_form,
 )
-from .._loops.library import has_effects
 from .._loops.nest import PARALLEL, Buffer, Call, Nest, Program, Statement, Store
-from .._loops.traverse import expressions, facts_at, loads, statements_in, substitute, written
+from .._loops.traverse import (
+    expressions,
+    facts_at,
+    has_effects,
+    loads,
+    statements_in,
+    substitute,
+    written,
+)
 from .cost import occurrences, repeating, work
 from .machine import Machine
 from .nest_tools import index_of, is_affine, loops_in, loops_of, mentioned, replace_loads

@@ -16,9 +16,8 @@ from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn
 from .._loops import build
 from .._loops.build import Operand
-from .._loops.library import has_effects
 from .._loops.nest import Branch, Buffer, Loop, Plan, Statement
-from .._loops.traverse import written
+from .._loops.traverse import has_effects, written
 from .cost import cost, nbytes
 from .flatten import flattened
 from .flow_memory import room_of_branch, room_of_loop

@@ -11,9 +11,8 @@ from collections import Counter
 from dataclasses import replace
 
 from .._loops.expr import FOLDS, Load
-from .._loops.library import has_effects
 from .._loops.nest import Buffer, Call, Nest, Program, Statement, Store
-from .._loops.traverse import written
+from .._loops.traverse import has_effects, written
 from .nest_tools import loops_in, mentioned, rename
 from .schedule.tiles import unmarked
 

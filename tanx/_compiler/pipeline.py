@@ -40,10 +40,10 @@ from .._core.jaxpr import ClosedJaxpr
 from .._core.recording import passed
 from .._loops.check import check
 from .._loops.check_schedule import check_schedule
-from .._loops.library import programs_in
 from .._loops.names import FOURIER, LEAST_OF_LINES, MATRICES, SORT_LINES
 from .._loops.nest import Buffer, Extern, Loop, Plan, Program, Statement
 from .._loops.show import show, show_plan
+from .._loops.traverse import programs_in
 from .bodies import open_bodies
 from .contraction import contract
 from .cost import Cost, cost, is_open

@@ -11,13 +11,12 @@ from math import prod
 
 from .check import fail
 from .expr import Fold, Index, Load, Node
-from .library import programs_in
 from .loop_kinds import JOINED, SEQUENTIAL, TILED, Crossing, Unrolled, Vector, in_order
 from .nest import SHARED, Buffer, Nest, Program, Statement, Store
 from .scheduled import Columns, Rows, ScanLine, TransposedTile
 from .steps import LoopOf, loops_in
 from .tiles import Tiled
-from .traverse import children, expressions, folds, loads, statements_in, walk, written
+from .traverse import children, expressions, folds, loads, programs_in, statements_in, walk, written
 
 __all__ = ["check_schedule"]
 

@@ -23,47 +23,17 @@ is tasks, each of which takes some of the lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from .fourier import fourier
 from .lapack import lapack
-from .names import CALLBACK, FOREIGN, FOURIER, LAPACK, MATRICES, SCRATCH
-from .nest import Branch, Extern, Loop, Plan, Program, Statement
+from .names import CALLBACK, FOURIER, LAPACK, LEAST_OF_LINES, MATRICES, SCRATCH, SORT_LINES
+from .nest import Extern
 from .small.lanes import matrices
-from .traverse import statements_in
 
-__all__ = ["LIBRARY", "has_effects", "programs_in", "with_programs"]
-
-
-def has_effects(*statements: Statement) -> bool:
-    """Whether statements, including nested ones, have effects besides filling their outputs."""
-    return any(isinstance(s, Extern) and s.name in (CALLBACK, FOREIGN)
-               or any(has_effects(*program.statements) for program in programs_in(s))
-               for s in statements_in(statements))
-
-
-def programs_in(statement: Statement) -> Iterator[Program]:
-    """The programs that a statement runs."""
-    if isinstance(statement, Branch):
-        yield from (plan.program for plan in statement.bodies)
-    elif isinstance(statement, Loop):
-        yield statement.body.program
-        if statement.condition is not None:
-            yield statement.condition.program
-
-
-def with_programs(statement: Statement, change: Callable[[Plan], Plan]) -> Statement:
-    """The statement with its programs replaced."""
-    if isinstance(statement, Branch):
-        return replace(statement, bodies=tuple(map(change, statement.bodies)))
-    if isinstance(statement, Loop):
-        condition = statement.condition
-        return replace(statement, body=change(statement.body),
-                       condition=None if condition is None else change(condition))
-    return statement
+__all__ = ["LIBRARY"]
 
 
 def _sort_lines(call: Extern, x: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -92,6 +62,6 @@ def _scratch(call: Extern) -> tuple[np.ndarray, ...]:
 
 
 LIBRARY: Mapping[str, Callable[..., tuple[np.ndarray, ...]]] = {
-    "sort_lines": _sort_lines, "least_of_lines": _least_of_lines, CALLBACK: _callback,
+    SORT_LINES: _sort_lines, LEAST_OF_LINES: _least_of_lines, CALLBACK: _callback,
     FOURIER: fourier, LAPACK: lapack, MATRICES: matrices, SCRATCH: _scratch}
 """The functions by name; each takes the call and its input arrays."""

@@ -26,10 +26,24 @@ from .expr import (
     fresh_state,
     op,
 )
-from .nest import Buffer, Call, Nest, Prefetch, Statement, Store
+from .names import CALLBACK, FOREIGN
+from .nest import (
+    Branch,
+    Buffer,
+    Call,
+    Extern,
+    Loop,
+    Nest,
+    Plan,
+    Prefetch,
+    Program,
+    Statement,
+    Store,
+)
 
-__all__ = ["children", "expressions", "facts_at", "folds", "loads", "map_expressions", "moved",
-           "rebuild", "rewrite", "statements_in", "substitute", "substitution", "walk", "written"]
+__all__ = ["children", "expressions", "facts_at", "folds", "has_effects", "loads",
+           "map_expressions", "moved", "programs_in", "rebuild", "rewrite", "statements_in",
+           "substitute", "substitution", "walk", "with_programs", "written"]
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -247,3 +261,31 @@ def written(statements: Iterable[Statement]) -> dict[Buffer, None]:
         elif isinstance(statement, Call):
             found.update(dict.fromkeys(statement.outputs))
     return found
+
+
+def has_effects(*statements: Statement) -> bool:
+    """Whether statements, including nested ones, have effects besides filling their outputs."""
+    return any(isinstance(s, Extern) and s.name in (CALLBACK, FOREIGN)
+               or any(has_effects(*program.statements) for program in programs_in(s))
+               for s in statements_in(statements))
+
+
+def programs_in(statement: Statement) -> Iterator[Program]:
+    """The programs that a statement runs."""
+    if isinstance(statement, Branch):
+        yield from (plan.program for plan in statement.bodies)
+    elif isinstance(statement, Loop):
+        yield statement.body.program
+        if statement.condition is not None:
+            yield statement.condition.program
+
+
+def with_programs(statement: Statement, change: Callable[[Plan], Plan]) -> Statement:
+    """The statement with its programs replaced."""
+    if isinstance(statement, Branch):
+        return replace(statement, bodies=tuple(map(change, statement.bodies)))
+    if isinstance(statement, Loop):
+        condition = statement.condition
+        return replace(statement, body=change(statement.body),
+                       condition=None if condition is None else change(condition))
+    return statement

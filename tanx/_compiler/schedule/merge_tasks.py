@@ -20,10 +20,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..._loops.expr import Expr, Index, bounds, linear_form
-from ..._loops.library import has_effects
 from ..._loops.nest import TASKS, Buffer, Call, Nest, Program, Statement, Store
 from ..._loops.traverse import (
     expressions,
+    has_effects,
     loads,
     map_expressions,
     statements_in,

@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import Any
 
 from ..._loops.expr import FOLDS, Index, Load
-from ..._loops.library import with_programs
 from ..._loops.loop_kinds import (
     JOINED,
     PARALLEL,
@@ -30,7 +29,7 @@ from ..._loops.loop_kinds import (
 from ..._loops.nest import Buffer, Nest, Plan, Statement, Store
 from ..._loops.scheduled import Columns, Rows, ScanLine, TransposedTile
 from ..._loops.tiles import Operand, Tiled, Tiling
-from ..._loops.traverse import expressions, loads
+from ..._loops.traverse import expressions, loads, with_programs
 from ..machine import Machine
 from .analysis import Analysis
 from .columns import as_columns, columns, separate
