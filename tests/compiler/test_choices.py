@@ -1,12 +1,19 @@
-"""Chains of choices: their code grows with their length, and each arm keeps its meaning."""
+"""Choices: each arm runs only where it is taken, and code of a chain grows with its length."""
 
 import numpy as np
 import pytest
 
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
 from tanx._compiler.emit.cpu.module import generate
 from tanx._compiler.machine import host
+from tanx._compiler.schedule.analysis import Analysis
+from tanx._compiler.tuning import USUAL
 from tanx._loops import interpret
 from tanx._loops.build import element_program, op, select
+from tanx._loops.expr import Index
+from tanx._loops.nest import Buffer
 from tests.compiler.compiled import run
 from tests.compiler.programs import settings
 
@@ -76,3 +83,37 @@ def test_code_of_a_chain_grows_with_its_length(step, by_lanes, dear, arrays):
         whole = program(step, 14, by_lanes, *arrays)
         for got, want in zip(run(whole, *arrays), interpret.run(whole, *arrays), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_choice_is_safe_if_its_own_condition_keeps_its_loads_in_range():
+    i, x, places = Index("i", 16), Buffer("x", (4,), np.float32), Buffer("p", (16,), np.int64)
+    is_safe = Analysis({}, USUAL.choices).is_safe
+    place = places[[i]]
+    read, inside = x[[place]], (place >= 0) & (place < 4)
+    inner = select(i < 4, x[[i]], x[[i - 4]])
+    assert is_safe(select(i < 4, x[[i]], 0.0)) and is_safe(select(i >= 12, x[[i - 12]], 0.0))
+    assert is_safe(select(inside, op("exp", read) + 1.0, 0.0)) and not is_safe(read)
+    assert not is_safe(inner)  # i may be 8, where another choice has to keep it away
+    assert not is_safe(op("exp", inner)) and not is_safe(select(i < 8, 0.0, x[[i - 12]]))
+
+
+@pytest.mark.parametrize("parts", [2, 3, 4, 7])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_loops_in_arms_run_only_for_lanes_that_take_them(parts, dtype):
+    """A loop in a part of a concatenation ended by what lies behind the array of its lengths."""
+    def function(x, lengths):
+        loop = tanx.vmap(lambda n, r: lax.fori_loop(0, n, lambda i, c: c * 0.5 + i, r))(lengths, x)
+        others = [x * (k + 2.0) for k in range(parts - 1)]
+        return jnp.concatenate([*others[:1], loop, *others[1:]], 0)
+
+    with tanx.enable_x64(True):
+        x, lengths = np.arange(4, dtype="float32"), np.arange(4, dtype=dtype)
+        loop = x.copy()
+        for k, n in enumerate(lengths):
+            for i in range(n):
+                loop[k] = loop[k] * 0.5 + i
+        others = [x * (k + 2.0) for k in range(parts - 1)]
+        expected = np.concatenate([*others[:1], loop, *others[1:]])
+        compiled = tanx.jit(function)
+        for _ in range(4):
+            np.testing.assert_allclose(compiled(x, lengths), expected, rtol=1e-6)

@@ -15,7 +15,20 @@ from typing import TypeGuard
 import numpy as np
 
 from ..._base.tuples import NamedTuple
-from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, While, bounds, op
+from ..._loops.expr import (
+    Const,
+    Expr,
+    Facts,
+    Fold,
+    Index,
+    Load,
+    Node,
+    Op,
+    While,
+    bounds,
+    facts_of,
+    op,
+)
 from ..._loops.instructions import INDEX, INSTRUCTIONS, kind_of
 from ..._loops.nest import Buffer, Nest, Statement, Store
 from ..._loops.traverse import children, expressions, loads, statements_in, walk, written
@@ -242,7 +255,9 @@ class Analysis:
             elif isinstance(node, Fold):
                 length *= prod([i.extent for i in node.indices])
             elif isinstance(node, Op) and node.name == "select":
-                safe = self._safe[node.args[0]]  # arms that are not safe are evaluated on demand
+                condition, one, other = node.args
+                safe = self._safe[condition] and self._safe_if(one, condition, True) and (
+                    self._safe_if(other, condition, False))
             self._reads[node], self._safe[node] = reads, safe
             self._lengths[node] = min(length, _ENDLESS)
             self._nested[node] = max([self._nested[child] for child in below], default=0)
@@ -250,6 +265,23 @@ class Analysis:
                 for child in set(below):
                     self._users[child] = self._users.get(child, 0) + 1
             self._nested[node] += self._is_choice(node)
+
+    def _safe_if(self, arm: Expr, condition: Expr, holds: bool) -> bool:
+        """Whether an arm may be evaluated wherever the condition of its select holds, or does not.
+
+        The conditions of other selects around it are not asked: they may be what keeps a load in
+        range, as in ``select(i < 8, select(i < 4, x[i], y[i - 4]), z[i - 8])``.
+        """
+        if self._safe[arm]:
+            return True
+        facts = facts_of(condition, holds)
+
+        def is_obstacle(node: Node) -> bool:
+            if isinstance(node, Load):
+                return not _in_range(node, facts)
+            return isinstance(node, While) or isinstance(node, Op) and node.name == "select"
+        unsafe = walk(arm, into=lambda n: () if self._safe[n] else children(n))
+        return not any(is_obstacle(node) for node in unsafe if not self._safe[node])
 
     def _is_choice(self, node: Node) -> TypeGuard[Op]:
         """Whether a node is a select that evaluates only the arm that is taken."""
@@ -281,10 +313,10 @@ class Analysis:
         return self.parts(node)
 
 
-def _in_range(load: Load) -> bool:
-    """Whether a load is provably in range, whatever conditions surround it."""
+def _in_range(load: Load, facts: Facts | None = None) -> bool:
+    """Whether a load is provably in range, whatever conditions surround it except for ``facts``."""
     for i, n in zip(load.index, load.buffer.shape):
-        low, high = bounds(i)
+        low, high = bounds(i, facts)
         if low < 0 or high >= n:
             return False
     return True
