@@ -30,8 +30,11 @@ busy, and a failing one is made smaller for two."""
 def report_of(seed: int) -> str | None:
     """The failure of the program of a seed, and the smallest program that still fails."""
     source = varied(seed)
-    if not source.fails():
+    failure = source.fails()
+    if failure is None:
         return None
+    if source.fails() is None:
+        return f"seed {seed}: only once: {failure}\n\n{source.script()}"
     least = smaller(source)
     return f"seed {seed}: {least.fails()}\n\n{least.script()}"
 
