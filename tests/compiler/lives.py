@@ -128,9 +128,12 @@ def _long(executable: Executable) -> Iterator[None]:
 
 
 def _from_disk(closed: ClosedJaxpr, given: Callable[[], list[Array]]) -> Iterator[Life]:
-    """The program as another process would find it."""
-    with TemporaryDirectory() as folder, config.enable_compilation_cache(True), \
-            config.compilation_cache_dir(folder):
+    """The program as another process would find it.
+
+    Better code for it may still be written to the folder while that is removed.
+    """
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder, \
+            config.enable_compilation_cache(True), config.compilation_cache_dir(folder):
         Executable(closed)
         load.clear()
         yield Life("from disk", False, closed.out_avals, Executable(closed).run(given()))
