@@ -21,6 +21,7 @@ from tanx._ops.operands import letter
 from tanx._runtime import load
 from tanx._runtime.eager import compiled
 from tanx._runtime.executable import Executable
+from tests.compiler.guarded import guarded
 from tests.compiler.lives import lives
 
 
@@ -66,8 +67,9 @@ def run_native(closed: ClosedJaxpr, args, donated: tuple[bool, ...] = ()) -> lis
         return _run(Executable(closed, donated), closed.in_avals, args)
 
 
-def _run(executable: Executable, avals, args) -> list[np.ndarray]:
-    given = [np.array(x, aval.dtype) for x, aval in zip(args, avals, strict=True)]
+def _run(executable: Executable, avals, args, at_end: bool = True) -> list[np.ndarray]:
+    given = [guarded(np.asarray(x, aval.dtype), at_end)
+             for x, aval in zip(args, avals, strict=True)]
     return [numbers(y) for y in executable.run(given)]
 
 
@@ -120,7 +122,7 @@ def check_jaxpr_agrees(closed: ClosedJaxpr, args, interpreted: bool = True) -> M
             module = build(closed)
         expected = evaluated(closed, args)
         atol = uncertainty(closed, args)
-        runs = [_run(compiled(closed), closed.in_avals, args)]
+        runs = [_run(compiled(closed), closed.in_avals, args, end) for end in (True, False)]
         with checked(True):
             runs.append(run_native(closed, args, (True,) * len(args)))
         load.clear()  # the code that is there
