@@ -35,13 +35,14 @@ from .._loops.traverse import loads, map_expressions, rewrite, substitute
 from .machine import Machine
 from .matrix_registers import INSTRUCTIONS, SIZE
 from .nest_tools import mentioned
-from .schedule.analysis import Terms, offset
+from .schedule.analysis import Terms, in_range, offset
 from .schedule.tiles import (
     best_tile,
     copied_by_tasks,
     factors,
     final_stores,
     has_tiles,
+    is_chosen,
     lanes_of,
     marked,
     panel_columns,
@@ -414,6 +415,8 @@ def _product(statement: Statement, temps: set[Buffer], tuning: ContractTuning) -
     stores = _read_stores(final_stores(statement.body), temps)
     total = sum_of_products(stores)
     if total is None or not all(i.extent for i in (*statement.indices, *total.fold.indices)):
+        return None
+    if is_chosen(total, stores) and not all(map(in_range, loads(total.fold))):
         return None
     left, right = factors(total)
     loops = [i for i in statement.indices if i.extent > 1]

@@ -14,6 +14,7 @@ from tanx._loops import interpret
 from tanx._loops.build import element_program, op, select
 from tanx._loops.expr import Index
 from tanx._loops.nest import Buffer
+from tests.compiler.agreement import check_function
 from tests.compiler.compiled import run
 from tests.compiler.programs import settings
 
@@ -117,3 +118,21 @@ def test_loops_in_arms_run_only_for_lanes_that_take_them(parts, dtype):
         compiled = tanx.jit(function)
         for _ in range(4):
             np.testing.assert_allclose(compiled(x, lengths), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("reduction, shape, count", [
+    (lambda x, w: jnp.sum(x, 0), (40, 5), 5),
+    (lambda x, w: jnp.sum(x * w, 1), (5, 40), 5),
+    (lambda x, w: lax.conv_general_dilated(
+        x[:, None], x[:1, None, :5], (3,), [(-1, -1)])[0, 0], (1, 130), 42),
+    (lambda x, w: tanx.grad(lambda k: jnp.sum(lax.conv_general_dilated(
+        x[:, None], k[None, None], (3,), [(-1, -1)]) ** 2))(w[:5]), (1, 130), 5),
+], ids=["of columns", "of rows", "of windows", "of a kernel's gradient"])
+@pytest.mark.parametrize("before, after", [(0, 125), (125, 0), (3, 40)])
+def test_sums_in_arms_read_nothing_where_the_arm_is_not_taken(reduction, shape, count, before,
+                                                              after):
+    """Their arrays lie between forbidden pages. A sum of columns was computed for all elements."""
+    rng = np.random.default_rng(0)
+    x, w, y = (rng.normal(size=n).astype("float32")
+               for n in (shape, shape[1], before + count + after))
+    check_function(lambda x, w, y: jnp.pad(reduction(x, w), (before, after)) + y, x, w, y)

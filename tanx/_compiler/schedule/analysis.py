@@ -16,6 +16,7 @@ import numpy as np
 
 from ..._base.tuples import NamedTuple
 from ..._loops.expr import (
+    FOLDS,
     Const,
     Expr,
     Facts,
@@ -31,11 +32,20 @@ from ..._loops.expr import (
 )
 from ..._loops.instructions import INDEX, INSTRUCTIONS, kind_of
 from ..._loops.nest import Buffer, Nest, Statement, Store
-from ..._loops.traverse import children, expressions, loads, statements_in, walk, written
+from ..._loops.traverse import (
+    children,
+    expressions,
+    folds,
+    loads,
+    statements_in,
+    walk,
+    written,
+)
+from ..nest_tools import sure_parts
 from ..tuning import ChoiceTuning
 
-__all__ = ["Analysis", "Terms", "TurningIndex", "asks_for_bounds", "offset",
-           "seen_as_bits", "span", "turning_index"]
+__all__ = ["Analysis", "Terms", "TurningIndex", "asks_for_bounds", "in_range", "offset",
+           "seen_as_bits", "span", "sure_folds", "turning_index"]
 
 Terms = Mapping[Expr, int]
 
@@ -217,6 +227,15 @@ class Analysis:
             return found[:1]
         return children(node)
 
+    def folds_of_all(self, *values: Expr) -> list[Fold]:
+        """The folds in values, if all of them may be evaluated for all elements; otherwise none.
+
+        A fold in an arm of a select may read out of range where the arm is not taken.
+        """
+        found = [*folds(*values)]
+        unsafe = [fold for fold in found if not self.is_safe(fold)]
+        return found if not unsafe or sure_folds(*values).issuperset(unsafe) else []
+
     def is_quick(self, select: Op) -> bool:
         """Whether a select evaluates both of its arms."""
         return all(self.is_safe(arm) and self.length(arm) < self.quick for arm in select.args[1:])
@@ -249,7 +268,7 @@ class Analysis:
             length = self.own_length(node) + sum([self._lengths[child] for child in below])
             if isinstance(node, Load):
                 reads |= {self.memory(node.buffer)}
-                safe = safe and _in_range(node)
+                safe = safe and in_range(node)
             elif isinstance(node, While):
                 length, safe = _ENDLESS, False
             elif isinstance(node, Fold):
@@ -278,7 +297,7 @@ class Analysis:
 
         def is_obstacle(node: Node) -> bool:
             if isinstance(node, Load):
-                return not _in_range(node, facts)
+                return not in_range(node, facts)
             return isinstance(node, While) or isinstance(node, Op) and node.name == "select"
         unsafe = walk(arm, into=lambda n: () if self._safe[n] else children(n))
         return not any(is_obstacle(node) for node in unsafe if not self._safe[node])
@@ -313,7 +332,13 @@ class Analysis:
         return self.parts(node)
 
 
-def _in_range(load: Load, facts: Facts | None = None) -> bool:
+def sure_folds(*values: Expr) -> set[Fold]:
+    """The folds in values that no condition excludes."""
+    return {node for node in walk(*values, into=lambda n: sure_parts(n) if n.holds & FOLDS else ())
+            if isinstance(node, Fold)}
+
+
+def in_range(load: Load, facts: Facts | None = None) -> bool:
     """Whether a load is provably in range, whatever conditions surround it except for ``facts``."""
     for i, n in zip(load.index, load.buffer.shape):
         low, high = bounds(i, facts)

@@ -17,7 +17,6 @@ from ..._loops.nest import Statement, Store
 from ..._loops.traverse import (
     children,
     expressions,
-    folds,
     loads,
     substitution,
     walk,
@@ -88,7 +87,7 @@ def columns(planner: Planner, lane: Loop, body: Iterable[Statement]) -> list[Fol
         if not isinstance(statement, Store) or statement.guard is not None or statement.combine:
             return []
         values.append(statement.value)
-    found = [*folds(*values)]
+    found = planner.analysis.folds_of_all(*values)
     tuning = planner.machine.tuning.columns
     if not found or not all(_is_column(fold, found, tuning) for fold in found):
         return []

@@ -11,10 +11,10 @@ from typing import Any
 
 from ml_dtypes import bfloat16
 
-from ..._loops.expr import FOLDS, Fold, Op
+from ..._loops.expr import FOLDS, Expr, Fold, Op
 from ..._loops.instructions import INDEX, kind_of
 from ..._loops.nest import Statement, Store
-from ..._loops.traverse import expressions, folds, loads, walk
+from ..._loops.traverse import expressions, loads, walk
 from .lanes import Loop, Planner, register_bits
 
 __all__ = ["as_rows", "rows_together", "with_finish_apart"]
@@ -39,12 +39,12 @@ def as_rows(planner: Planner, loop: Loop, body: Sequence[Statement]) -> dict[str
 def _sums_of_rows(planner: Planner, loop: Loop, body: Iterable[Statement]) -> list[Fold]:
     """The sums in some stores if all of them are sums of rows that share a factor; otherwise
     none."""
-    found: list[Fold] = []
+    values: list[Expr] = []
     for statement in body:
         if not isinstance(statement, Store) or statement.guard is not None or statement.combine:
             return []
-        found += folds(statement.value)
-    found = list(dict.fromkeys(found))
+        values.append(statement.value)
+    found = planner.analysis.folds_of_all(*values)
     many = loop.extent >= planner.machine.tuning.rows.together
     fits = loop.width == 1 and loop.parallel and many and 0 < len(found) <= 2 and all(
         _is_sum_of_row(planner, fold, loop, found[0]) for fold in found)

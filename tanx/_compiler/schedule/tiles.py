@@ -43,7 +43,7 @@ from ..._loops.traverse import children, folds, loads, rewrite, substitute, walk
 from ..machine import Machine
 from ..matrix_registers import INSTRUCTIONS, SIZE
 from ..tuning import TileTuning
-from .analysis import Terms, offset
+from .analysis import Terms, in_range, offset, sure_folds
 
 __all__ = ["best_tile", "copied_by_tasks", "factors", "final_stores", "has_tiles",
            "in_matrix_registers", "is_tiled", "lanes_of", "marked", "panel_columns", "panel_place",
@@ -159,6 +159,12 @@ def sum_of_products(stores: Iterable[Store]) -> Pick | None:
         return None
     (body,) = fold.body
     return Pick(fold, 0) if isinstance(body, Op) and body.name in PRODUCTS else None
+
+
+def is_chosen(total: Pick, stores: Iterable[Store]) -> bool:
+    """Whether a sum is in an arm of a select. It may read out of range where the arm is not
+    taken."""
+    return total.fold not in sure_folds(*(s.value for s in stores))
 
 
 def factors(total: Pick) -> tuple[Expr, Expr]:
@@ -298,11 +304,11 @@ def _tiling(statement: Nest, machine: Machine, known: frozenset[Index]) -> Tilin
     left, right = factors(total)
     if column in left.free:
         left, right = right, left
-    state = total.fold.states[0]
+    state, chosen = total.fold.states[0], is_chosen(total, stores)
     stores = tuple([replace(store, value=rewrite(
         store.value, lambda e: state if e is total else None)) for store in stores])
-    return _planned(_Loops(tuple(outer), row, column, term, tuple(runs), known), left, right,
-                    state, stores, machine, times(total))
+    loops = _Loops(tuple(outer), row, column, term, tuple(runs), known, chosen)
+    return _planned(loops, left, right, state, stores, machine, times(total))
 
 
 @record
@@ -315,6 +321,7 @@ class _Loops:
     term: Index
     runs: tuple[Index, ...] = ()
     known: frozenset[Index] = frozenset()  # of loops around the statement
+    chosen: bool = False  # the product is in an arm of a select
 
     def operand(self, factor: Expr, along: Index, across: Index) -> Operand | None:
         """Where the elements of a factor are; None if not at constant distances."""
@@ -333,6 +340,8 @@ class _Loops:
             elif atom is not across and atom not in self.runs:
                 return None
         along_it, panel = _distance(within, along) or (0, 0)
+        if self.chosen and not panel and not all(map(in_range, parts)):
+            return None
         anywhere = None
         if within and not along_it:
             anywhere = reduce(add, [atom * distance for atom, distance in within.items()])
@@ -345,7 +354,8 @@ class _Loops:
         loops, too."""
         places = [load.place[0] for load in loads(factor)]
         if self.runs or not factor.free <= {along, across, *self.outer, *self.known} or not all(
-                isinstance(atom, Index) for terms in places for atom in terms):
+                isinstance(atom, Index) for terms in places for atom in terms) or (
+                self.chosen and not all(map(in_range, loads(factor)))):
             return None
         buffer = Buffer("computed", (along.extent, across.extent), factor.dtype, "temp")
         by_terms = any(terms.get(across) == 1 for terms in places)
