@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..._loops.expr import Expr, Load, bounds
+from ..._loops.expr import Expr, Load, Op, bounds
 from ..._loops.instructions import kind_of
 from ..._loops.nest import Buffer
 from ..schedule.analysis import Analysis
@@ -61,6 +61,8 @@ class Addresses:
             if isinstance(atom, Expr):
                 self.expressions.value(atom, scope)
             home, value = scope.locate(atom)
+            if _is_part_of_word(atom):
+                value = known(home, (atom, "opaque"), lambda v=value: _opaque(v))
             if value.is_constant:
                 rest += factor * int(value.text)
             else:
@@ -103,6 +105,22 @@ class Addresses:
         terms, rest = self.analysis.offset(load)
         terms = named(terms, inner)
         return self.address(load.buffer, terms, rest, inner), terms[lane.index]
+
+
+def _is_part_of_word(atom: Any) -> bool:
+    """Whether an index is the low bits of a word, as in the keys of a sort."""
+    while isinstance(atom, Op) and atom.name == "convert":
+        (atom,) = atom.args
+    return isinstance(atom, Op) and atom.name == "and" and atom.dtype.itemsize == 8
+
+
+def _opaque(value: Value) -> Value:
+    """The value, of which LLVM does not know how it was computed.
+
+    For x86 it drops the mask of an index in an address, if the index is the least of five or more
+    words whose low bits are constants: the address then includes the high bits (LLVM 20 and 22).
+    """
+    return value.writer.write(value.type, f'call {value.type.text} asm "", "=r,0"({value!r})')
 
 
 # -- terms -----------------------------------------------------------------------------------------
