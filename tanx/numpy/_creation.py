@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import operator
@@ -45,7 +46,8 @@ def array(object, dtype=None, *, copy=True, order="K", ndmin=0, device=None, out
     """An array made of ``object``: a number, nested lists, another array, or a mixture of them.
 
     Lists may hold arrays and traced values; they are stacked. Without ``dtype``, the elements
-    promote to a common one, and a single Python number gives a weakly typed array. ``ndmin`` adds
+    promote to a common one, and a single Python number gives a weakly typed array. With it, the
+    elements may also be text and other objects that NumPy converts to numbers. ``ndmin`` adds
     leading dimensions until there are that many. ``order`` is accepted for compatibility with NumPy
     and must be ``"K"``: users cannot see the order of elements in memory.
 
@@ -97,8 +99,9 @@ def _from_value(x, dtype, copy: bool):
         return _from_value(x.__jax_array__(), dtype, copy)
     if not isinstance(x, np.ndarray | np.generic):
         x = _from_elsewhere(x)
-    own = _element_type(x)
-    return convert(x, own) if dtype is None else _cast(x, dtype)
+    if dtype is None:
+        return convert(x, _element_type(x))
+    return _cast(_numbers(x, dtype), dtype)
 
 
 def _cast(x, dtype):
@@ -113,6 +116,17 @@ def _from_elsewhere(x) -> np.ndarray:
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
         return np.from_dlpack(x)
     return np.asarray(x)
+
+
+def _numbers(x, dtype):
+    """``x``, or numbers of ``dtype`` if its elements are text or objects that NumPy can convert."""
+    try:
+        _element_type(x)
+    except TypeError:
+        with contextlib.suppress(TypeError):
+            return dtypes.stored_numbers(x, dtype)
+        raise
+    return x
 
 
 def _element_type(x) -> np.dtype:
@@ -139,7 +153,8 @@ def _from_list(nested, dtype):
         return convert(_rectangular(nested, dtype), dtype)
     if type(None) in types:
         raise _none()
-    leaves = [x if dtypes.is_python_scalar(x) or isinstance(x, np.ndarray | np.generic)
+    read = (np.ndarray, np.generic) if dtype is None else (np.ndarray, np.generic, str, bytes)
+    leaves = [x if dtypes.is_python_scalar(x) or isinstance(x, read)
               else _from_value(x, None, False) for x in leaves]
     if dtype is None:
         for x in leaves:

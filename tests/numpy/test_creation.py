@@ -1,5 +1,7 @@
 """Arrays from values, of constants, and of ranges."""
 
+from fractions import Fraction
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -140,6 +142,25 @@ def test_ndmin_and_device():
     for x in (jnp.array([1], device=device), jnp.zeros(2, device=device),
               jnp.arange(3, device=device), jnp.eye(2, device=device)):
         assert x.devices() == {device}
+
+
+def test_text_and_objects_become_numbers_of_a_requested_dtype():
+    assert fact(jnp.int32("4")) == "int32[]" and jnp.int32("4") == 4
+    assert tanx.jit(lambda: jnp.array("-2.5", float))() == -2.5
+    for value in (["1", "2"], (b"1", "2"), np.array(["1", "2"]), [jnp.ones(()), "2"],
+                  np.array([1, "2"], object), np.array([1, 2], "timedelta64[s]")):
+        assert jnp.array(value, "int32").tolist() == [1, 2]
+    assert jnp.asarray([["1", "nan"], ["inf", "4"]], "float16").shape == (2, 2)
+    assert jnp.float32(Fraction(1, 4)) == 0.25
+    for value, dtype in (("1.5", int), ("x", float), (["1", "x"], float)):
+        with pytest.raises(ValueError, match="invalid literal|could not convert"):
+            jnp.array(value, dtype)
+    for value, dtype in (({1}, float), (object(), int), ("1", tanx.random.key(0).dtype),
+                         (["1"], tanx.random.key(0).dtype)):
+        with pytest.raises(TypeError):
+            jnp.array(value, dtype)
+    with pytest.raises(OverflowError):
+        jnp.uint8("300")
 
 
 def test_values_that_are_no_arrays():
