@@ -384,7 +384,9 @@ def steps_of(function: str, xs, slices, length) -> int:
     found = {size[0] for _, size in sizes}
     if length is not None:
         try:
-            found.add(operator.index(length))
+            # Lengths that were computed by a division are often floats.
+            whole = isinstance(length, float | np.floating) and length.is_integer()
+            found.add(int(length) if whole else operator.index(length))
         except TypeError:
             raise TypeError(explain(
                 function, "length must be an integer that is known while tracing.",

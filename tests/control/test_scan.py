@@ -498,6 +498,14 @@ tanx.lax.scan: length must be an integer that is known while tracing.
   length: 2.5"""
 
 
+def test_length_is_a_whole_number():
+    """A float counts as an integer if it has no fraction."""
+    for length in (3, 3.0, np.float32(3), np.int8(3), jnp.int32(3)):
+        total, steps = lax.scan(lambda c, _: (c + 1, c), 0, length=length)
+        assert (total, steps.tolist()) == (3, [0, 1, 2])
+    assert lax.scan(lambda c, x: (c + x, None), 0.0, X, length=3.0)[0] == X.sum()
+
+
 def test_other_mistakes():
     assert error(TypeError, lax.scan, 3, 0.0, X) == """\
 tanx.lax.scan: needs a function.
