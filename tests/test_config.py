@@ -7,6 +7,7 @@ import sys
 import threading
 import timeit
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -207,6 +208,25 @@ def test_flags_from_the_command_line(monkeypatch, restored):
         "prog", "--jax_enable_x64", "--jax_random_seed_offset=4", "--other=1", "word"])
     config.parse_flags_with_absl()
     assert config.jax_enable_x64 is True and config.jax_random_seed_offset == 4
+
+
+def test_absl_has_parsed_its_flags(monkeypatch):
+    """Under pytest only this call parses flags; otherwise ``absl.app.run`` does."""
+    parsed = []
+
+    class Flags:
+        def is_parsed(self):
+            return bool(parsed)
+
+        def __call__(self, arguments):
+            parsed.append(arguments)
+
+    monkeypatch.setitem(sys.modules, "absl.flags", SimpleNamespace(FLAGS=Flags()))
+    config.config_with_absl()
+    assert not parsed
+    config.parse_flags_with_absl()
+    config.parse_flags_with_absl()
+    assert parsed == [[""]]
 
 
 @pytest.mark.parametrize("name, value", [

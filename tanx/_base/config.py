@@ -410,14 +410,23 @@ class Config:
         return enable_x64.value
 
     def parse_flags_with_absl(self) -> None:
-        """Set options from arguments of the command line such as ``--jax_enable_x64=true``."""
+        """Set options from arguments of the command line such as ``--jax_enable_x64=true``.
+
+        If ``absl.flags`` is imported and has not parsed the command line, other flags get their
+        defaults: tests that pytest runs read them, and nothing else parses them there.
+        """
+        self.config_with_absl()
+        absl = sys.modules.get("absl.flags")
+        if absl is not None and not absl.FLAGS.is_parsed():
+            absl.FLAGS([""])
+
+    def config_with_absl(self) -> None:
+        """Set options from the command line, and leave all other flags to ``absl.app.run``."""
         for argument in sys.argv[1:]:
             name, _, given = argument.removeprefix("--").partition("=")
             flag = _flag(name.removeprefix("jax_")) if argument.startswith("--jax_") else None
             if flag is not None:
                 flag.update(from_text(argument, given or "true", flag.kind))
-
-    config_with_absl = parse_flags_with_absl
 
 
 config = Config()
