@@ -96,6 +96,19 @@ def test_fails(): assert False
     assert read(tmp_path / "suites" / "library-tanx.jsonl") == (found, None)
 
 
+def test_tests_may_import_each_other(tmp_path):
+    """A library's package of tests may have the name of the package that runs them."""
+    folder = tmp_path / "src" / "library" / "tests"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    (folder / "helper.py").write_text("VALUE = 1")
+    (folder / "inner" / "test_it.py").write_text(
+        "from tests.helper import VALUE\ndef test_value(): assert VALUE == 1")
+    suite = Suite(("tests/inner",), checkout=True)
+    found = run(Here(tmp_path, as_jax=True), "library", suite)
+    assert [outcome.outcome for outcome in found.values()] == ["passed"]
+
+
 @pytest.mark.parametrize("every, only, skip, chosen", [
     (1, None, [], "abcdef"), (3, None, [], "ad"), (3, None, ["d"], "a"),
     (3, ["b", "file::f"], [], "bf"), (3, ["file"], [], "ef")])
