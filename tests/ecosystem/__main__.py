@@ -49,6 +49,7 @@ because jax must not be installed in the environment of tanx."""
 
 TESTS = """
 pytest pytest-asyncio typeguard==2.13.3 parameterized mock scikit-learn dill ipython
+minatar dotmap
 """.split()
 """Packages that the libraries' tests need (``suites.py``)."""
 

@@ -78,6 +78,19 @@ SUITES = {
     "jaxopt": Suite(("tests",), checkout=True, sample=5),
     "flashbax": Suite(("flashbax",), sample=10),
     "treeo": Suite(("tests",), checkout=True),
+    "gymnax": Suite(("tests",), checkout=True),
+    "penzai": Suite(("tests",), checkout=True),
+    "evosax": Suite(("tests",), checkout=True, sample=2),
+    "pgx": Suite(("tests",), checkout=True, sample=3),
+    "brax": Suite(("brax",), sample=6),
+    "mujoco-mjx": Suite(("mujoco/mjx/_src",), sample=2),
+    # Its tests are beside the modules; files in several folders have one name.
+    "orbax-checkpoint": Suite(
+        tuple(f"checkpoint/orbax/checkpoint/_src/{folder}" for folder in (
+            "arrays", "checkpoint_managers", "checkpointers", "handlers", "metadata", "path",
+            "serialization", "tree")),
+        checkout=True, sample=5,
+        arguments=("--import-mode=importlib", "-o", "python_files=*_test.py")),
 }
 
 
