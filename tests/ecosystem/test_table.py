@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.ecosystem import gaps
 from tests.ecosystem.__main__ import HEAD, HERE, LIBRARIES, Outcome, difference, run
 from tests.ecosystem.tables import PAGE, merged
 from tests.ecosystem.well_known import __main__ as well_known
@@ -41,9 +42,20 @@ def test_new_rows_take_the_places_of_old_ones():
         merged(text, "| other |", rows, "abc")
 
 
-@pytest.mark.parametrize("head", [HEAD, well_known.HEAD])
+@pytest.mark.parametrize("head", [HEAD, well_known.HEAD, gaps.HEAD])
 def test_the_page_has_the_tables(head):
     assert f"{head}\n" in PAGE.read_text(encoding="utf-8")
+
+
+def test_gaps_of_libraries():
+    report = ("one: 3 names of JAX are missing in tanx\n  sys.path    a.py:1\n"
+              "  json.no_such_name    a.py:2\n  sys.path.append    a.py:3\n"
+              "two: tanx has every name of JAX that it uses\n")
+    found = gaps.parsed(report)
+    assert found == {"one": ["sys.path", "json.no_such_name", "sys.path.append"], "two": []}
+    in_jax = gaps.existing(sys.executable, found["one"])
+    assert gaps.row("one", found["one"], in_jax) == "| one | `sys.path` | 1 |"
+    assert gaps.row("two", found["two"], in_jax) == "| two | none | 0 |"
 
 
 @pytest.mark.skipif(importlib.util.find_spec("jax") is not None, reason="runs beside no real jax")
