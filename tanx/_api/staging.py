@@ -48,7 +48,7 @@ def trace_to_jaxpr(function: str, fun: Callable, args: tuple, kwargs: dict, stat
             avals.append(described(leaf))
         except TypeError:
             raise not_an_array(function, fun, name, leaf, "mark it with static_argnums.") from None
-    jaxpr, consts = stage(flat, avals, debug)
+    jaxpr, consts = stage(flat, avals, debug, shares_literals=False)
     return jaxpr, consts, leaves, out_tree
 
 

@@ -245,7 +245,8 @@ class CustomLinear(Primitive):
 
     def lower(self, into, *args, name, **params):
         raise TypeError(explain(
-            "tanx.jvp", f"{name} is a custom_vjp function, which has no forward-mode derivative.",
+            "tanx.jvp",
+            f"{name} is a custom_vjp function: forward-mode autodiff (jvp) has no rule for it.",
             hint="use tanx.grad or tanx.vjp, or define the function with tanx.custom_jvp."))
 
     def eval(self, *args, **params):

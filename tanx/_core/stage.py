@@ -247,11 +247,13 @@ def _same_bytes(x: np.ndarray, y: np.ndarray) -> bool:
 class StageTrace(Trace):
     """Records primitives as equations."""
 
-    __slots__ = ("eqns", "invars", "constants", "copies", "producer", "static", "values", "debug")
+    __slots__ = ("eqns", "invars", "constants", "copies", "producer", "static", "values", "debug",
+                 "shares_literals")
 
-    def __init__(self, below: Trace, debug: DebugInfo | None = None):
+    def __init__(self, below: Trace, debug: DebugInfo | None = None, shares_literals: bool = True):
         super().__init__(below)
         self.staging = True
+        self.shares_literals = shares_literals
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
         self.constants: dict[int, _Constant] = {}  # by the id of what was captured
@@ -333,7 +335,7 @@ class StageTrace(Trace):
         if isinstance(x, Tracer):
             if not self.stands_on(x):
                 raise leaked(x)
-            if isinstance(x, StageTracer) and type(x.atom) is Literal:
+            if self.shares_literals and isinstance(x, StageTracer) and type(x.atom) is Literal:
                 return x.atom
         elif isinstance(x, _SCALARS):
             aval = typeof(x)
@@ -351,7 +353,8 @@ class StageTrace(Trace):
         if constant is None:
             constant = self.constants[id(x)] = _Constant(Var(typeof(x)), value, x)
             if not isinstance(x, Tracer) or (
-                    isinstance(x, StageTracer) and x.atom in x._trace.static):
+                    isinstance(x, StageTracer) and (
+                        type(x.atom) is Literal or x.atom in x._trace.static)):
                 self.static.add(constant.var)
                 self.values[constant.var] = value
         return constant.var
@@ -452,17 +455,18 @@ def _data(x) -> Array:
     return x.concrete() if isinstance(x, Tracer) else x
 
 
-def stage(fun: Callable, in_avals: Sequence[AbstractValue],
-          debug: DebugInfo | None = None) -> tuple[Jaxpr, list[Any]]:
+def stage(fun: Callable, in_avals: Sequence[AbstractValue], debug: DebugInfo | None = None,
+          shares_literals: bool = True) -> tuple[Jaxpr, list[Any]]:
     """Record a function of flat arguments that returns a list; its jaxpr and constants.
 
     Constants may be tracers of traces below: values of surrounding functions that it closes over.
+    Those that are literals there are literals here as well if it ``shares_literals``.
     """
     if no_tracing.value:
         raise _traced_again(debug)
     if _nesting.depth >= MOST:
         raise _nested_too_deep(debug)
-    trace = StageTrace(context.trace, debug)
+    trace = StageTrace(context.trace, debug, shares_literals)
     args = [trace.argument(aval) for aval in in_avals]
     _nesting.depth += 1
     try:

@@ -121,3 +121,27 @@ def test_dtypes_of_keys_are_not_numpys():
     dtype = tanx.random.key(0).dtype
     assert tanx.dtypes.issubdtype(dtype, tanx.dtypes.prng_key) and not isinstance(dtype, np.dtype)
     assert str(dtype) == "key<fry>"
+
+
+def test_constants_of_closures_do_not_depend_on_what_is_known():
+    """optimistix's L-BFGS: an operator made before a loop has the structure of those inside."""
+    found = []
+
+    @tanx.jit
+    def function(x):
+        for scalar in (jnp.array(2.0), jnp.zeros(()), x):
+            found.append(tanx.make_jaxpr(lambda y, c=scalar: y * c)(x))
+        return x * found[0].consts[0]
+
+    for _ in range(CALLS):
+        assert function(3.0) == 6.0
+    assert [len(closed.consts) for closed in found] == [1, 1, 1]
+    assert str(found[0]) == "{ lambda a:f32[]; b:f32[]. let c:f32[] = mul b a in (c,) }"
+
+
+def test_values_that_depend_on_no_argument_stay_usable_in_closures():
+    def function(x):
+        size = jnp.array(3)
+        return tanx.eval_shape(lambda y: jnp.zeros(size) + y, x).shape[0] * x
+
+    assert [tanx.jit(function)(2.0) for _ in range(CALLS)] == [6.0] * CALLS

@@ -67,6 +67,14 @@ def without_rank_promotion():
         return jnp.ones((8, 1)) * jnp.ones(8)
 
 
+@tanx.custom_vjp
+def without_jvp(x):
+    return x
+
+
+without_jvp.defvjp(lambda x: (x, None), lambda _, g: (g,))
+
+
 @pytest.mark.parametrize("error, words, call", [
     (ValueError, "Dict key mismatch", lambda: tanx.tree.map(max, {"a": 1}, {"b": 1})),
     (ValueError, "vmap got inconsistent sizes for array axes to be mapped",
@@ -79,6 +87,7 @@ def without_rank_promotion():
      lambda: lax.switch(0, [lambda x: (x,), lambda x: [x]], 1.0)),
     (ValueError, "could not be broadcast together", without_rank_promotion),
     (RuntimeError, "Unknown backend", lambda: tanx.devices("none")),
+    (TypeError, "forward-mode autodiff", lambda: tanx.jvp(without_jvp, (1.0,), (1.0,))),
 ])
 def test_error_texts_that_libraries_match(error, words, call):
     with pytest.raises(error, match=words):
