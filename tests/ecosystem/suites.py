@@ -63,7 +63,7 @@ SUITES = {
     "rlax": Suite(("rlax/_src",)),
     "optax": Suite(("optax",), sample=5),
     "distrax": Suite(("distrax/_src",), sample=20),
-    # Warnings are errors in both, and pytest-asyncio, which jaxtyping's tests need, warns.
+    # Warnings are errors in these, and pytest-asyncio, which jaxtyping's tests need, warns.
     "equinox": Suite(("tests",), checkout=True, arguments=("-p", "no:asyncio")),
     "flax": Suite(("tests",), checkout=True, sample=4, arguments=("-p", "no:asyncio")),
     "dm-haiku": Suite(("haiku/_src",), sample=5),
@@ -73,7 +73,7 @@ SUITES = {
                         arguments=("-o", "addopts=", "-p", "no:asyncio")),
     "diffrax": Suite(("test",), checkout=True, sample=5),
     "numpyro": Suite(("test",), checkout=True, sample=20),
-    "blackjax": Suite(("tests",), checkout=True, sample=5),
+    "blackjax": Suite(("tests",), checkout=True, sample=5, arguments=("-p", "no:asyncio")),
     "quax": Suite(("tests/unit", "tests/usage"), checkout=True),
     "jaxopt": Suite(("tests",), checkout=True, sample=5),
     "flashbax": Suite(("flashbax",), sample=10),
