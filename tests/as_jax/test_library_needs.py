@@ -52,7 +52,8 @@ def test_residuals_stay_numbers_of_python():
         return (g if residuals[0] else -g,)
 
     same.defvjp(lambda x: (x, (True, 3)), backward)
-    assert tanx.grad(same)(1.0) == 1.0 and tanx.jit(tanx.grad(same))(1.0) == 1.0
+    compiled = tanx.jit(tanx.grad(same))
+    assert tanx.grad(same)(1.0) == 1.0 and all(compiled(1.0) == 1.0 for _ in range(CALLS))
     assert all(type(flag) is bool and type(number) is int for flag, number in seen)
 
 
