@@ -1,4 +1,4 @@
-"""Records: frozen data classes with one compiled function each."""
+"""Records: data classes with one compiled function each."""
 
 import dataclasses
 
@@ -33,6 +33,13 @@ class Alone:
     x: int
 
 
+@record(frozen=False)
+class Counter:
+    """A record that changes."""
+
+    count: int = 0
+
+
 @record
 class Empty:
     """Without fields."""
@@ -50,6 +57,15 @@ def test_fields_and_defaults():
         Named(1, 2, [], "a")
     with pytest.raises(AssertionError):
         Named(1, name=3)
+
+
+def test_a_record_may_be_mutable():
+    counter = Counter()
+    counter.count += 1
+    assert counter == Counter(1) != Counter() and counter is not Counter(1)
+    assert dataclasses.replace(counter, count=5).count == 5
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(counter)
 
 
 def test_equality_and_hash():

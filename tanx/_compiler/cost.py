@@ -9,7 +9,7 @@ in units of one addition on a vector.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from math import prod
 from operator import or_
@@ -239,7 +239,7 @@ def _length(fold: Fold) -> int:
     return STEPS if isinstance(fold, While) else prod(i.extent for i in fold.indices)
 
 
-@dataclass
+@record(frozen=False)
 class Work:
     """The work of computing expressions once.
 

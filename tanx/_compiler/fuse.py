@@ -22,10 +22,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from math import prod
 
+from .._base.records import record
 from .._base.tuples import NamedTuple
 from .._loops.expr import (
     Expr,
@@ -69,7 +70,7 @@ def fuse(program: Program, machine: Machine) -> Program:
 # -- stages ----------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class _Group:
     """Stages that share their outer loops, all of them or those over rows."""
 
@@ -106,7 +107,7 @@ class _Context(NamedTuple):
     copied: bool = False  # computed where a contraction copies its operand
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class _Stage:
     """A statement of the program while it is being fused.
 

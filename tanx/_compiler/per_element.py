@@ -11,13 +11,14 @@ space. A loop that needs many elements at a time does not fit in registers, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial, reduce
 from itertools import product
 from math import prod
 
 import numpy as np
 
+from .._base.records import record
 from .._base.tuples import NamedTuple
 from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
@@ -190,7 +191,7 @@ def _after(store: Store, place: Mapping[Variable, Expr], at: At, before: Expr) -
 # -- loops -----------------------------------------------------------------------------------------
 
 
-@dataclass
+@record(frozen=False)
 class Steps:
     """A loop over some elements: the state of each, its initial value, and its value after a step.
 

@@ -20,11 +20,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count, product
 from math import prod
 from typing import Any
 
+from .._base.records import record
 from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, jaxprs_in_params
 from .._core.primitive import Kind
@@ -121,7 +121,7 @@ def _steps(flow: Flow) -> int:
             return 1
 
 
-@dataclass
+@record(frozen=False)
 class _Group:
     """Elements to be stored in parallel loops of the same extents: after a loop, or in each
     step."""

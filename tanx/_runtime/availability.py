@@ -53,15 +53,14 @@ def _said() -> str | None:
 
 def hindrance() -> str | None:
     """Why this process cannot load native code; None if it can."""
-    import platform  # late: an import of tanx needs neither
-    from importlib.util import find_spec
+    import platform  # late: an import of tanx does not need it
     known = (TESTED | UNTESTED).get(sys.platform, ())
     processor = platform.machine().lower()
     if processor not in known:
         return f"tanx generates no code for {sys.platform} on {processor or 'an unknown processor'}"
     if sys.maxsize != 2 ** 63 - 1 or sys.byteorder != "little":
         return "the processor does not have little-endian words of 64 bits"
-    if find_spec("llvmlite") is None:
+    if not any(finder.find_spec("llvmlite", None) for finder in sys.meta_path):
         return "llvmlite is not installed"
     if not hasattr(os, "uname"):
         return "this is no POSIX system"

@@ -20,7 +20,6 @@ from .._base.config import compilation_cache_dir, enable_compilation_cache
 from .._base.locks import new_lock
 from .._compiler.abi import ENTRY, NO_ROOM, PARALLEL, SLOT, STOP, STOPPED, TILE
 from .._core.recording import passed
-from .._loops.lapack import pointer_in
 from .._loops.names import CALLBACK, FOREIGN
 from . import idle_work, stop
 from .disk_cache import directory, key_of
@@ -293,5 +292,7 @@ def tile_address(symbol: str) -> int:
 def _scipy_address(name: str) -> int:
     """The address of a function that SciPy exports to Cython; of several, that for doubles."""
     from scipy.special import cython_special
+
+    from .._loops.lapack import pointer_in  # late: few programs call SciPy
     exported = cython_special.__pyx_capi__
     return pointer_in(exported.get(name) or exported[f"__pyx_fuse_0{name}"])
