@@ -309,6 +309,9 @@ INSTRUCTIONS: Mapping[str, Instruction] = {row.name: row for row in [
     *_rows("biufc", _selected, 3,
         _row("select", "second where the first holds, else third; the other one is never evaluated",
              None)),
+    *_rows("biufc", _selected, 2,
+        _row("keep", "second where the first holds, else 0; the second is always evaluated",
+             lambda condition, x: np.where(condition, x, x.dtype.type(0)), operands="stored")),
     *_rows("biufc", _converted, 1,
         _row("convert",
              "to the attribute dtype: integers wrap, floats to integers saturate and NaN becomes "

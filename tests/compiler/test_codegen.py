@@ -121,7 +121,9 @@ def instruction_calls(name):
     row = INSTRUCTIONS[name]
     for dtype in (np.dtype(d) for kind in row.accepts for d in DTYPES[kind]):
         for attrs in ATTRS.get(name, [{}]):
-            dtypes = (np.dtype(bool), dtype, dtype) if name == "select" else (dtype,) * row.arity
+            dtypes = (dtype,) * row.arity
+            if name in ("select", "keep"):
+                dtypes = (np.dtype(bool), *dtypes[1:])
             if name == "bitcast" and (kind_of(dtype) in "bc" or "float4" in f"{dtype} {attrs}"
                                       or width(attrs["dtype"]) != width(dtype)):
                 continue
@@ -166,7 +168,7 @@ def test_instructions(name):
 
 EXACT = ("add", "sub", "mul", "div", "rem", "max", "min", "neg", "square", "sqrt", "rsqrt", "floor",
          "ceil", "round_away", "round_even", "sign", "convert", "bitcast", "reduce_precision",
-         "nextafter", "select", "clamp", "integer_pow", "one_minus_square")
+         "nextafter", "select", "keep", "clamp", "integer_pow", "one_minus_square")
 
 
 EITHER_ZERO = ("max", "min", "clamp")

@@ -443,6 +443,11 @@ def _selected(args, dtypes, result, attrs) -> Scalar:
     return choose(*args)
 
 
+def _kept(args, dtypes, result, attrs) -> Scalar:
+    condition, x = args
+    return choose(condition, x, number(condition.writer, result.type(0), result))
+
+
 # -- the table -------------------------------------------------------------------------------------
 
 
@@ -498,7 +503,7 @@ CODE: dict[str, Code] = {
     "clamp": Code(lambda low, x, high: minimum(maximum(x, low), high), n=_int_clamp),
     **{how: Code(any=_compare(how)) for how in ("eq", "ne", "lt", "le", "gt", "ge")},
     **{f"{how}_to": Code(any=_total_order(how)) for how in ("eq", "lt", "le")},
-    "select": Code(any=_selected),
+    "select": Code(any=_selected), "keep": Code(any=_kept),
     # Bits.
     "and": Code(i=Value.__and__), "or": Code(i=Value.__or__), "xor": Code(i=Value.__xor__),
     "not": Code(i=Value.__invert__), "clz": Code(i=_clz),

@@ -68,6 +68,10 @@ def _select(block: Block, out: Type, condition: Value, x: Value, y: Value) -> Va
     return block.select(condition, x, y)
 
 
+def _keep(block: Block, out: Type, condition: Value, x: Value) -> Value:
+    return block.select(condition, x, block.constant(0, x.type))
+
+
 def _power(block: Block, out: Type, x: Value, y: Value) -> Value:
     return block.same("power", x, block.convert(y, x.dtype))
 
@@ -177,7 +181,8 @@ def _mulhi(block: Block, out: Type, x: Value, y: Value) -> Value:
 _SPECIFIC: dict[str, Callable[..., Value]] = {
     "max": lambda block, out, x, y: extremum(block, "max", x, y),
     "min": lambda block, out, x, y: extremum(block, "min", x, y),
-    "abs": _abs, "sign": _sign, "select": _select, "pow": _power, "convert": _convert,
+    "abs": _abs, "sign": _sign, "select": _select, "keep": _keep, "pow": _power,
+    "convert": _convert,
     "bitcast": _bitcast, "is_finite": _is_finite, "reduce_precision": _reduce_precision,
     "complex": _complex, "conj": _conj, "floor_div": _floor_div, "floor_mod": _floor_mod,
     "real": lambda block, out, x: _part(block, "real", x),
