@@ -247,6 +247,53 @@ def test_functions_of_matrices(transpose):
         close(matmat(mat, b, transpose=transpose), full @ b)
 
 
+@pytest.mark.parametrize("columns", [None, 1, 2, 3, 4, 7])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.int32])
+def test_columns_out_of_range_are_ignored(columns, dtype):
+    """Also where what stands beside them, or next to a row's entries, is not finite."""
+    rows, size = 700, 50
+    ends = np.r_[0, np.cumsum(RNG.integers(0, 12, rows))].astype(np.int32)
+    places = RNG.integers(-2, size + 2, ends[-1]).astype(np.int32)
+    places[5::97] = np.iinfo(np.int32).max
+    data = (RNG.normal(size=ends[-1]) * 5).astype(dtype)
+    v = (RNG.normal(size=(size,) if columns is None else (size, columns)) * 5).astype(dtype)
+    inside = (places >= 0) & (places < size)
+    numbers = np.repeat(np.arange(rows), np.diff(ends))
+    kept = inside & (numbers % 2 == 0)
+    expected = scipy.sparse.csr_array(
+        (data[inside], (numbers[inside], places[inside])), shape=(rows, size)) @ v
+    if dtype == np.float32:  # the odd rows, and the last element, which no even row has
+        places[kept & (places == size - 1)] = size
+        kept &= places < size
+        data[numbers % 2 == 1], v[size - 1] = np.nan, np.inf
+        finite = np.where(np.isfinite(v), v, 0)
+        expected = scipy.sparse.csr_array(
+            (data[kept], (numbers[kept], places[kept])), shape=(rows, size)) @ finite
+    compiled = tanx.jit(lambda *parts: CSR(parts[:3], shape=(rows, size)) @ parts[3])
+    for _ in range(4):
+        got = compiled(data, places, ends, v)
+        np.testing.assert_allclose(got[::2], expected[::2], rtol=1e-4, atol=1e-4)
+        batch = tanx.vmap(compiled, (None, None, None, 0))(data, places, ends, np.stack([v, v]))
+        np.testing.assert_allclose(batch[1, ::2], expected[::2], rtol=1e-4, atol=1e-4)
+
+
+def test_products_with_any_number_of_threads():
+    rows = 3000
+    mat = CSR.fromdense(jnp.asarray(np.where(RNG.random((rows, 40)) < 0.3, 1.5, 0), np.float32))
+    v = jnp.asarray(RNG.normal(size=40).astype(np.float32))
+    compiled, before = tanx.jit(lambda m, v: m @ v), tanx.get_num_threads()
+    results = []
+    for threads in (1, 2, 3, 4):
+        tanx.set_num_threads(threads)
+        try:
+            results += [np.asarray(compiled(mat, v)) for _ in range(2)]
+        finally:
+            tanx.set_num_threads(before)
+    for result in results:
+        np.testing.assert_array_equal(result, results[0])
+    np.testing.assert_allclose(results[0], mat.todense() @ v, rtol=1e-4, atol=1e-4)
+
+
 def test_rows_of_batches():
     x = thin(2, 4, 5)
     mat = BCSR.fromdense(x, n_batch=1)
