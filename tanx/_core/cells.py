@@ -135,8 +135,8 @@ def too_high(ref: Reference, value: Tracer) -> Exception:
     below = value._trace.below
     if below is None:
         return leaked(value)
-    what = {"BatchTracer": "mapped by vmap", "JVPTracer": "being differentiated"}.get(
-        type(value).__name__, "traced")
+    what = {"BatchTracer": "mapped by vmap", "JVPTracer": "being differentiated",
+            "LinearizeTracer": "being differentiated"}.get(type(value).__name__, "traced")
     return ValueError(explain(
         "tanx.ref", f"a value that is {what} is written to a reference from outside of the "
         "function, which cannot hold it.", f"reference: {ref.aval}", f"value:     {value}",

@@ -75,7 +75,7 @@ class Linear:
             hint="tanx.vjp differentiates nonlinear functions."))
 
     def __repr__(self) -> str:
-        return f"Linear({self.aval})"
+        return f"UndefinedPrimal({self.aval})"  # the name that rules of users know
 
 
 # Without leaves, so that a rule may pass one through a transformation.

@@ -212,7 +212,7 @@ class StageTracer(Tracer):
         return self.concrete()
 
     def __repr__(self) -> str:
-        return f"JitTracer({self.aval})"
+        return self._trace.shown(self)
 
 
 class HighStageTracer(Opaque, StageTracer):
@@ -358,6 +358,10 @@ class StageTrace(Trace):
                 self.static.add(constant.var)
                 self.values[constant.var] = value
         return constant.var
+
+    def shown(self, tracer: StageTracer) -> str:
+        """The text of a value."""
+        return f"JitTracer({tracer.aval})"
 
     def value_of(self, atom: Atom) -> Array | None:
         """The value of a variable that depends on no argument, else None."""

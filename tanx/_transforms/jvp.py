@@ -14,7 +14,7 @@ from .._core.leaks import check_leaks
 from .._core.linear import Expansion, Never, Zero, instantiate
 from .._core.opaque import Opaque
 from .._core.refs import Reference
-from .._core.stage import StageTrace, StageTracer, stage
+from .._core.stage import stage
 from .._core.trace import Trace, Tracer, context, data_of, running
 from .._core.types import high_classes, typeof
 
@@ -71,11 +71,7 @@ class JVPTracer(Tracer):
             "needed, write tanx.lax.stop_gradient(x)."))
 
     def __repr__(self) -> str:
-        tangent = self.tangent
-        if type(tangent) is StageTracer and type(tangent._trace) is not StageTrace:
-            kind = tangent.aval.str_short(short_dtypes=True)  # a variable: see linearize
-            return f"GradTracer(primal={self.primal}, typeof(tangent)={kind})"
-        return f"JVPTracer(primal={self.primal}, tangent={tangent})"
+        return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
 
 
 class HighJVPTracer(Opaque, JVPTracer):
@@ -84,7 +80,23 @@ class HighJVPTracer(Opaque, JVPTracer):
     __slots__ = ()
 
 
-_PAIRS = frozenset((JVPTracer, HighJVPTracer))
+class LinearizeTracer(JVPTracer):
+    """A primal with an unknown tangent: a value in a function that ``grad`` differentiates."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        kind = typeof(self.tangent).str_short(short_dtypes=True)
+        return f"GradTracer(primal={self.primal}, typeof(tangent)={kind})"
+
+
+class HighLinearizeTracer(Opaque, LinearizeTracer):
+    """A primal of a high type with an unknown tangent."""
+
+    __slots__ = ()
+
+
+_PAIRS = frozenset((JVPTracer, HighJVPTracer, LinearizeTracer, HighLinearizeTracer))
 
 
 class PairedRef(Reference, Tracer):
@@ -141,6 +153,7 @@ class JVPTrace(Trace):
 
     __slots__ = ()
     below: Trace
+    tracers: tuple[type[JVPTracer], type[JVPTracer]] = JVPTracer, HighJVPTracer
 
     def process(self, primitive, args, params):
         primals, tangents, active = [], [], False
@@ -183,9 +196,10 @@ class JVPTrace(Trace):
             return PairedRef(self, primal, tangent)
         if type(tangent) is Zero:
             return primal
+        plain, high = self.tracers
         if high_classes and typeof(primal).is_high:
-            return HighJVPTracer(self, primal, tangent)
-        return JVPTracer(self, primal, tangent)
+            return high(self, primal, tangent)
+        return plain(self, primal, tangent)
 
     def split(self, x) -> tuple[Any, Any]:
         """Primal and tangent of any value."""
@@ -202,15 +216,22 @@ class JVPTrace(Trace):
             return f.call_wrapped(*tracers)
 
 
+class LinearizeTrace(JVPTrace):
+    """As :class:`JVPTrace`, where the trace below records operations on tangents."""
+
+    __slots__ = ()
+    tracers = LinearizeTracer, HighLinearizeTracer
+
+
 def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any],
-        below: Trace | None = None) -> tuple[list, list]:
+        recorder: Trace | None = None) -> tuple[list, list]:
     """Run a function of flat arguments that returns a list; primals out and tangents out.
 
-    Tangents may be symbolic zeros, in and out. ``below`` is the trace that processes the operations
-    on primals and tangents; by default the running one.
+    Tangents may be symbolic zeros, in and out. ``recorder`` is a trace on top of the running one to
+    which the tangents belong, if they are unknown.
     """
     outer = context.trace
-    trace = JVPTrace(outer if below is None else below)
+    trace = JVPTrace(outer) if recorder is None else LinearizeTrace(recorder)
     args = [trace.pair(p, t) for p, t in zip(primals, tangents, strict=True)]
     context.trace = trace
     try:

@@ -35,6 +35,9 @@ class PartialTrace(StageTrace):
     def literal(self, value, aval, written=None):
         return self.below.literal(value, aval, written)
 
+    def shown(self, tracer) -> str:
+        return f"Traced<{tracer.aval}:JaxprTrace>"
+
     def unknown(self, x) -> bool:
         """Whether a value depends on arguments of this trace."""
         return type(x) in VARIABLES and x._trace is self
@@ -87,7 +90,7 @@ def linearize(fun: Callable, primals: Sequence[Any],
     for x, is_active in zip(primals, active):
         aval = typeof(x).to_tangent()
         tangents.append(trace.argument(aval) if is_active else Zero(aval))
-    outs, out_tangents = jvp(fun, primals, tangents, below=trace)
+    outs, out_tangents = jvp(fun, primals, tangents, recorder=trace)
     nonzero = [type(t) is not Zero for t in out_tangents]
     with running(trace):
         jaxpr, residuals = trace.finish([t for t in out_tangents if type(t) is not Zero])

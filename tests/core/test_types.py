@@ -5,6 +5,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
+from tanx.interpreters import ad
 
 ONES = jnp.ones((2, 3))
 
@@ -61,3 +62,31 @@ def seen(transform, *args):
 ])
 def test_traced_values_print_with_their_types(transform, arg, text):
     assert seen(transform, arg) == text
+
+
+@pytest.mark.parametrize("transform, of_value, of_tangent", [
+    (tanx.grad, "LinearizeTracer", "Traced<~float32[]:JaxprTrace>"),
+    (lambda f: tanx.jit(tanx.grad(f)), "LinearizeTracer", "Traced<~float32[]:JaxprTrace>"),
+    (lambda f: lambda x: tanx.jvp(f, (x,), (x,)), "JVPTracer", "1.0"),
+    (tanx.jacfwd, "JVPTracer", "VmapTracer(aval=~float32[], batched=~float32[1])"),
+])
+def test_classes_and_tangents_of_differentiated_values(transform, of_value, of_tangent):
+    seen = []
+    twice = tanx.custom_jvp(lambda x: 2 * x)
+
+    @twice.defjvp
+    def rule(primals, tangents):
+        seen.append(str(tangents[0]))
+        return 2 * primals[0], 2 * tangents[0]
+
+    def f(x):
+        seen.append(type(x).__name__)
+        return twice(x)
+
+    for _ in range(4):
+        transform(f)(1.0)
+    assert seen[:2] == [of_value, of_tangent]
+
+
+def test_a_linear_operand_prints_as_rules_know_it():
+    assert repr(ad.UndefinedPrimal(tanx.typeof(ONES))) == "UndefinedPrimal(float32[2,3])"
