@@ -72,7 +72,8 @@ def outcome(source: str, name: str, names: dict, seconds: int) -> dict:
         raise TooLong
 
     shown, error, message, caught = io.StringIO(), "", "", []
-    names["__caught__"] = lambda raised: caught.append([type(raised).__name__, str(raised)])
+    names["__caught__"] = lambda raised: caught.append(
+        [type(raised).__name__, str(raised), [base.__name__ for base in type(raised).__mro__]])
     signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)  # of processor time, as machines may be busy
     with contextlib.redirect_stdout(shown), warnings.catch_warnings():
