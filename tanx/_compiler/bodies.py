@@ -82,20 +82,32 @@ class _Opener:
                 body=body, constants=len(constants), carries=len(init))))
 
     def open_while(self, eqn: JaxprEqn, loop: WhileLoop) -> JaxprEqn:
+        eqn, loop = self.fixed_apart(eqn, loop)  # first of all: literals among them are inlined
+        asked, constants, _ = loop.split(eqn.invars)
+        eqn, loop = self.fixed_apart(eqn, loop._replace(
+            condition=self.passes(_specialized(loop.condition, asked)),
+            body=self.passes(_specialized(loop.body, constants))))
         asked, constants, init = loop.split(eqn.invars)
-        body = self.passes(_specialized(loop.body, constants))
-        condition = self.passes(_specialized(loop.condition, asked))
-        kept = _changing(body.jaxpr, loop.body_constants, len(init))
-        fixed = [a for a, k in zip(init, kept) if not k]
-        condition = _reordered(condition, loop.condition_constants, kept)
-        condition, asked = self.hoisted(condition, [*asked, *fixed])
-        body = self.without_fixed(eqn, body, loop.body_constants, kept, init)
-        body, constants = self.hoisted(body, [*constants, *fixed])
+        condition, asked = self.hoisted(loop.condition, asked)
+        body, constants = self.hoisted(loop.body, constants)
         return eqn.replace(
-            invars=[*asked, *constants, *(a for a, k in zip(init, kept) if k)],
-            outvars=_kept(eqn.outvars, kept),
+            invars=[*asked, *constants, *init],
             params=eqn.primitive.with_flow(
                 eqn.params, WhileLoop(condition, len(asked), body, len(constants))))
+
+    def fixed_apart(self, eqn: JaxprEqn, loop: WhileLoop) -> tuple[JaxprEqn, WhileLoop]:
+        """A loop that takes the carries which no step changes as constants.
+
+        The parameters of the equation are not updated.
+        """
+        asked, constants, init = loop.split(eqn.invars)
+        kept = _changing(loop.body.jaxpr, loop.body_constants, len(init))
+        fixed = [a for a, k in zip(init, kept) if not k]
+        condition = _reordered(loop.condition, loop.condition_constants, kept)
+        body = self.without_fixed(eqn, loop.body, loop.body_constants, kept, init)
+        return (eqn.replace(invars=[*asked, *fixed, *constants, *fixed, *_kept(init, kept)],
+                            outvars=_kept(eqn.outvars, kept)),
+                WhileLoop(condition, len(asked) + len(fixed), body, len(constants) + len(fixed)))
 
     def open_choice(self, eqn: JaxprEqn, choice: Choice) -> JaxprEqn:
         """Pass the constants of all branches to each of them as operands."""

@@ -13,6 +13,7 @@ import numpy as np
 from .. import dtypes, tree_util
 from .._base.config import jit_disabled
 from .._core.explicit import Explicit
+from .._core.jaxpr import ClosedJaxpr, Var, cached_by_jaxpr
 from .._core.naming import name_of
 from .._core.refs import check_distinct
 from .._core.trace import Tracer
@@ -153,16 +154,27 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
             f"lower:  {typeof(lower)}", f"upper:  {typeof(upper)}"))
 
     start, body = _staged(function, body_fun, (lower, init_val), None, _counted, several=True)
-    leaves = [typeof(leaf) for leaf in start]
-    test = stage_body(function, body_fun, (typeof(upper), *leaves), _below)
-    outs = bind_hoisted(test._replace(captured=[*test.captured, upper]), body, start)
-    (_, result), _ = tree_util.tree_unflatten(body.out_tree, outs)
+    start = [start[0], upper, *start[1:]]
+    test = stage_body(function, body_fun, tuple(typeof(leaf) for leaf in start), _below)
+    count, _, *outs = bind_hoisted(test, body._replace(closed=_with_bound(
+        body.closed, len(body.captured), typeof(upper))), start)
+    (_, result), _ = tree_util.tree_unflatten(body.out_tree, [count, *outs])
     return result
 
 
-def _below(body_fun: Callable, upper, i, *_):
+def _below(body_fun: Callable, i, upper, *_):
     """The condition; it takes the body, so that it is cached only as long as the body lives."""
     return lt(i, upper)
+
+
+@cached_by_jaxpr
+def _with_bound(body: ClosedJaxpr, captured: int, aval: ShapedArray) -> ClosedJaxpr:
+    """A body that carries the upper bound after the index, as in JAX."""
+    jaxpr, bound = body.jaxpr, Var(aval)
+    at = captured + 1
+    return ClosedJaxpr(jaxpr.replace(
+        invars=[*jaxpr.invars[:at], bound, *jaxpr.invars[at:]],
+        outvars=[jaxpr.outvars[0], bound, *jaxpr.outvars[1:]]), body.consts)
 
 
 def _counted(body_fun: Callable, carry, _) -> tuple[Any, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -154,8 +155,15 @@ class While(RunsFunctions):
     def partial_eval(self, trace, args, params):
         """Run the known part of the loop now, and record an equally long loop for the rest.
 
-        If values are concrete, the residuals of each step are stored now.
+        If values are concrete, the residuals of each step are stored now. A value that no step
+        changes is not stored with them.
         """
+        fixed = tuple(_unchanged(**params))
+        if any(fixed):
+            carry = args[params["cond_nconsts"] + params["body_nconsts"]:]
+            args, params = _hoist(args, fixed, **params)
+            outs = iter(self.partial_eval(trace, args, params))
+            return [x if f else next(outs) for x, f in zip(carry, fixed)]
         tested, given, moving = map(tuple, _parts(
             [trace.unknown(x) for x in args], params["cond_nconsts"], params["body_nconsts"]))
         known = None if any(tested) else _known_loop(params["body_jaxpr"], params["cond_jaxpr"],
@@ -687,19 +695,37 @@ def _check_condition(function: str, condition: Body) -> None:
 
 
 def bind_hoisted(condition: Body, body: Body, leaves: list) -> list:
-    """Apply the primitive; values that no step changes are not part of the carry."""
-    jaxpr, nconsts = body.closed.jaxpr, len(body.captured)
-    fixed = tuple(v is w for v, w in zip(jaxpr.invars[nconsts:], jaxpr.outvars))
-    step, test, read = body.closed, condition.closed, [False] * sum(fixed)
-    if any(fixed):
-        step, test, read = _hoisted(step, test, fixed)
-    arrays = [as_array(x) for x in leaves]
-    known = kept(arrays, fixed)
-    tested, given = [*kept(known, read), *condition.captured], [*known, *body.captured]
-    outs = iter(while_p.bind(
-        *tested, *given, *(x for x, f in zip(arrays, fixed) if not f), cond_jaxpr=test,
-        cond_nconsts=len(tested), body_jaxpr=step, body_nconsts=len(given)))
+    """Apply the primitive; a value that no step changes or tests is not part of the carry."""
+    _, read = dce(condition.closed.jaxpr, [True])
+    params: dict[str, Any] = dict(
+        cond_jaxpr=condition.closed, cond_nconsts=len(condition.captured),
+        body_jaxpr=body.closed, body_nconsts=len(body.captured))
+    fixed = [same and not tested for same, tested in zip(
+        _unchanged(**params), read[len(condition.captured):])]
+    args, params = _hoist(
+        [*condition.captured, *body.captured, *map(as_array, leaves)], tuple(fixed), **params)
+    outs = iter(while_p.bind(*args, **params))
     return [x if f else next(outs) for x, f in zip(leaves, fixed)]
+
+
+def _unchanged(body_jaxpr: ClosedJaxpr, body_nconsts: int, **_) -> list[bool]:
+    """Which carries a step returns as they are."""
+    jaxpr = body_jaxpr.jaxpr
+    return [v is w for v, w in zip(jaxpr.invars[body_nconsts:], jaxpr.outvars)]
+
+
+def _hoist(args: Sequence, fixed: tuple[bool, ...], *, cond_jaxpr: ClosedJaxpr, cond_nconsts: int,
+           body_jaxpr: ClosedJaxpr, body_nconsts: int) -> tuple[list, dict[str, Any]]:
+    """Operands and parameters of a loop that takes ``fixed`` carries as constants."""
+    tested, given, carry = _parts(args, cond_nconsts, body_nconsts)
+    read: list[bool] = []
+    if any(fixed):
+        body_jaxpr, cond_jaxpr, read = _hoisted(body_jaxpr, cond_jaxpr, fixed)
+    known = kept(carry, fixed)
+    tested, given = [*kept(known, read), *tested], [*known, *given]
+    return ([*tested, *given, *(x for x, f in zip(carry, fixed) if not f)],
+            dict(cond_jaxpr=cond_jaxpr, cond_nconsts=len(tested), body_jaxpr=body_jaxpr,
+                 body_nconsts=len(given)))
 
 
 @cached_by_jaxpr
@@ -719,4 +745,4 @@ def _hoisted(body: ClosedJaxpr, condition: ClosedJaxpr, fixed: tuple[bool, ...],
     same, others, carry = apart(body.jaxpr.invars)
     step = body.jaxpr.replace(invars=[*same, *others, *carry],
                               outvars=apart(body.jaxpr.outvars)[2])
-    return ClosedJaxpr(step), ClosedJaxpr(test), read
+    return ClosedJaxpr(step, body.consts), ClosedJaxpr(test, condition.consts), read

@@ -434,3 +434,51 @@ negative.
 def test_while_loop_rejects_non_functions():
     assert error(TypeError, lambda: lax.while_loop(1, lambda x: x, 0)).startswith(
         "tanx.lax.while_loop: cond_fun and body_fun must be functions.\n  cond_fun: 1\n")
+
+
+# --- Values that no step changes ------------------------------------------------------------------
+
+
+def counted_to(x, n):
+    return lax.fori_loop(0, n, lambda i, c: c + x, x)
+
+
+def tested_and_scaled(x, n):
+    return lax.while_loop(lambda c: c[0] < c[1],
+                          lambda c: (c[0] + 1, c[1], c[2] * c[3], c[3]), (0, n, x, x + 1))
+
+
+@pytest.mark.parametrize("f, carried, given", [
+    (counted_to, ["i32[]", "i32[]", "f32[4]"], ["f32[4]"]),
+    (tested_and_scaled, ["i32[]", "i32[]", "f32[4]"], ["f32[4]"]),
+    (lambda x, n: tanx.jvp(lambda x: counted_to(x, n), (x,), (x,)),
+     ["i32[]", "i32[]", "f32[4]", "f32[4]"], ["f32[4]", "f32[4]"]),
+    (lambda x, n: lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1]), (0, x)),
+     ["i32[]"], ["f32[4]"]),
+])
+def test_only_values_that_the_condition_reads_are_carried_unchanged(f, carried, given):
+    """As in JAX; compiled code takes these from outside of the loop, too."""
+    eqn = tanx.make_jaxpr(f)(X, 3).eqns[-1]
+    types = [a.str_short(short_dtypes=True) for a in eqn.params["body_jaxpr"].in_avals]
+    count = eqn.params["body_nconsts"]
+    assert (types[count:], types[:count]) == (carried, given)
+
+
+def test_reverse_mode_stores_no_copies_of_values_that_never_change():
+    def f(x, weights):
+        return lax.while_loop(
+            lambda c: (c[0] < 5) & (jnp.abs(c[2]).sum() < 1e9),
+            lambda c: (c[0] + 1, jnp.tanh(c[2] @ c[1]), c[2]), (0, x, weights))[1].sum()
+
+    def plain(x, weights):
+        for _ in range(5):
+            x = jnp.tanh(weights @ x)
+        return x.sum()
+
+    weights = jnp.outer(X, X) / 20
+    pull = tanx.vjp(f, X, weights)[1]
+    assert not any(leaf.shape[1:] == weights.shape for leaf in tanx.tree_util.tree_leaves(pull))
+    run = tanx.jit(tanx.grad(f, (0, 1)))
+    for found in (pull(1.0), *(run(X, weights) for _ in range(4))):
+        for y, expected in zip(found, tanx.grad(plain, (0, 1))(X, weights)):
+            np.testing.assert_allclose(y, expected, rtol=1e-5)

@@ -75,8 +75,6 @@ ON_PURPOSE = {
     r"\bcustom_remat\b": "jax.custom_remat, which JAX 0.12 removed",
     r"api\.grad\(square_add_prim\)": "grad infers the type of a linear equation once, not twice",
     r"fns = .* dir\(random\)|print\(.*for x in fns\)\)": "jax.random.Key, which JAX 0.12 has",
-    r"^def func10\(arg, n\)|\bfunc10\)": "the bound of a loop is a constant of its condition, "
-                                       "and not carried",
     r"x\.reshape\(jnp\.array\(x\.shape\)\.prod\(\)\)": "it depends on no argument",
     r"^c\.mul = False": "a change of a static object is seen (docs/gotchas/01_static_state.md)",
 }
