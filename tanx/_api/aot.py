@@ -85,6 +85,7 @@ class Program:
     keep_unused: bool
     captured: tuple  # tracers and references that come before the arguments
     options: Mapping[str, Any]
+    devices: int = 1  # of the mesh in scope; this machine runs programs for one device only
     in_shardings: tuple = ()  # for each argument a sharding or None; () if none is requested
     out_shardings: tuple = ()  # and for each result
 
@@ -152,7 +153,7 @@ class Program:
             result_info=[f"result{keystr(path)}" for (path, _), aval in
                          zip(tree_flatten_with_path(results)[0], self.closed.out_avals)
                          for _ in low_types([aval])] + ["ref"] * len(self.pure.written),
-            debug_info=debug_info)
+            debug_info=debug_info, devices=self.devices)
 
     def llvm(self) -> str:
         """The text from which machine code is generated."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._base.traceback import boundary
 from .._core.array import Array
-from .._core.mesh import AbstractMesh
+from .._core.mesh import AbstractMesh, get_abstract_mesh
 from .._core.sharding import NamedSharding
 from .._core.types import ShapedArray, ShapeDtypeStruct, described, is_arraylike, typeof
 from .._ops.annotations import place_of
@@ -69,7 +69,7 @@ class Wrapped:
                      {k: info(keywords[k]) for k in sorted(keywords)})
         return Traced(Program(self._name, entry.closed, args_info, entry.out_tree,
                                self._keep_unused, (*entry.refs, *captured),
-                               self._compiler_options))
+                               self._compiler_options, get_abstract_mesh().size))
 
     @boundary
     def lower(self, *args, **kwargs) -> Lowered:

@@ -130,7 +130,7 @@ def test_donated_arguments_without_a_matching_result():
 
 @pytest.mark.parametrize("value, text", [
     (np.float32(0.1), "dense<1.000000e-01> : tensor<f32>"),
-    (np.float32(1 / 3), "dense<3.3333334326744080e-01> : tensor<f32>"),
+    (np.float32(1 / 3), "dense<0.333333343> : tensor<f32>"),
     (np.float64(np.nan), "dense<0x7FF8000000000000> : tensor<f64>"),
     (jnp.bfloat16(-np.inf), "dense<0xFF80> : tensor<bf16>"),
     (np.complex64(1 - 2j), "dense<(1.000000e+00,-2.000000e+00)> : tensor<complex<f32>>"),
@@ -195,6 +195,45 @@ def test_the_checker_finds_mistakes(bad):
         check("\n".join(lines))
 
 
+def test_calls_of_foreign_functions_say_only_what_matters():
+    def call(x):
+        shape = tanx.ShapeDtypeStruct(x.shape, x.dtype)
+        return (tanx.ffi.ffi_call("typed", shape)(x, eps=np.float32(1e-5)),
+                tanx.ffi.ffi_call("first", shape, custom_call_api_version=1)(x))
+
+    text = tanx.jit(call).lower(jnp.ones(3)).as_text()
+    layouts = "operand_layouts = [dense<0> : tensor<1xindex>], result_layouts = "
+    config = "mhlo.backend_config = {eps = 9.99999974E-6 : f32}"
+    assert f'@typed(%arg0) {{backend_config = "", {config}, {layouts}' in text
+    assert f'@first(%arg0) {{backend_config = "", {layouts}' in text
+
+
+@pytest.mark.parametrize("dtype, value, expected", [
+    ("float32", 0.0, "0.000000e+00"), ("float32", -0.0, "-0.000000e+00"),
+    ("float32", 0.1, "1.000000e-01"), ("float32", -2.33, "-2.330000e+00"),
+    ("float32", 0.7, "0.699999988"), ("float32", -0.7, "-0.699999988"),
+    ("float32", 1e-5, "9.99999974E-6"), ("float32", 0.01, "0.00999999977"),
+    ("float32", 1e20, "1.000000e+20"), ("float32", 999999.0, "9.999990e+05"),
+    ("float32", 123456.7, "123456.703"), ("float32", 1234567.0, "0x4996B438"),
+    ("float32", 1 / 3, "0.333333343"), ("float32", 123456789012.0, "1.23456791E+11"),
+    ("float64", 1e-5, "1.000000e-05"), ("float64", 1 / 3, "0.33333333333333331"),
+    ("bfloat16", 0.7, "6.992180e-01"), ("float16", 0.1, "9.997550e-02"),
+    ("float32", np.inf, "0x7F800000"),
+])
+def test_numbers_are_written_as_llvm_writes_them(dtype, value, expected):
+    with tanx.enable_x64():
+        text = tanx.jit(lambda: lax.full((), np.asarray(value, jnp.dtype(dtype)))).lower().as_text()
+    assert f"dense<{expected}>" in text
+
+
+@pytest.mark.parametrize("sizes, devices", [((), 1), ((1,), 1), ((4,), 4), ((2, 3), 6)])
+def test_a_module_says_for_how_many_devices_it_is(sizes, devices):
+    mesh = tanx.sharding.AbstractMesh(sizes, tuple("abc"[:len(sizes)]))
+    with tanx.sharding.use_abstract_mesh(mesh):
+        text = tanx.jit(lambda x: 2 * x).lower(1.0).as_text()
+    assert f"mhlo.num_partitions = {devices} : i32" in text
+
+
 def test_calls_of_foreign_functions_are_by_name():
     def call(x):
         run = tanx.ffi.ffi_call("a target", [x, tanx.ShapeDtypeStruct((), np.int32)],
@@ -205,8 +244,9 @@ def test_calls_of_foreign_functions_are_by_name():
     text = tanx.jit(call).lower(jnp.ones((2, 3))).as_text()
     assert check(text)
     assert ('stablehlo.custom_call @"a target"(' in text
-            and 'backend_config = {mode = "fast", part = {x = 5.000000e-01 : f32}, '
+            and '{backend_config = "", has_side_effect = true, mhlo.backend_config = '
+                '{mode = "fast", part = {x = 5.000000e-01 : f32}, '
                 'rows = dense<[1, 2]> : tensor<2xi8>, size = 3 : i64}' in text
-            and "has_side_effect = true, operand_layouts = [dense<[0, 1]> :" in text
+            and "size = 3 : i64}, operand_layouts = [dense<[0, 1]> :" in text
             and "output_tuple_indices = [0], operand_index = 0" in text
             and "(tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<i32>)" in text)

@@ -15,7 +15,7 @@ import numpy as np
 from ..._ops.base import transpose
 from .block import Block, Type, Value
 from .rules import rule, staged_inline
-from .text import attribute, escaped
+from .text import attribute, dense, escaped
 
 __all__ = ["custom_call", "layout_text"]
 
@@ -25,20 +25,27 @@ _TYPED = 4
 
 def layout_text(order: Sequence[int]) -> str:
     """The order of dimensions in memory, the fastest first."""
-    return f"dense<{list(order)}> : tensor<{len(order)}xindex>" if order else (
-        "dense<> : tensor<0xindex>")
+    return f"{dense(np.array(order, int))} : tensor<{len(order)}xindex>"
 
 
 def custom_call(block: Block, name: str, operands: Sequence[Value], outs: Sequence[Type],
                 layouts: tuple[Sequence[str], Sequence[str]], aliases: Sequence[tuple[int, int]],
-                attributes: Sequence[str]) -> list[Value]:
-    """Call a function; ``aliases`` are pairs of a result and the operand whose memory it reuses."""
+                config: str, side_effect: bool = False) -> list[Value]:
+    """Call a function; ``aliases`` are pairs of a result and the operand whose memory it reuses.
+
+    ``config`` has the attributes that the function gets. XLA reads them from an attribute of its
+    own, whose presence marks the call as one that passes attributes; an empty text means that there
+    are none.
+    """
     shared = ", ".join(
         "#stablehlo.output_operand_alias<output_tuple_indices = "
         f"[{result if len(outs) > 1 else ''}], operand_index = {operand}, "
         "operand_tuple_indices = []>" for result, operand in aliases)
-    facts = [*attributes, f"operand_layouts = [{', '.join(layouts[0])}]",
-             f"output_operand_aliases = [{shared}]", f"result_layouts = [{', '.join(layouts[1])}]"]
+    facts = ['backend_config = ""', *["has_side_effect = true"] * side_effect,
+             *[f"mhlo.backend_config = {config}"] * bool(config),
+             f"operand_layouts = [{', '.join(layouts[0])}]",
+             *[f"output_operand_aliases = [{shared}]"] * bool(aliases),
+             f"result_layouts = [{', '.join(layouts[1])}]"]
     types = ", ".join(map(str, outs))
     return block.write(
         f"stablehlo.custom_call @{name}({', '.join(map(str, operands))}) "
@@ -55,14 +62,12 @@ def _ffi_call(block: Block, outs: Sequence[Type], *operands: Value, target_name,
              for x, layout in zip(operands, input_layouts)]
     types = [Type(tuple(t.shape[d] for d in np.argsort(layout[::-1])), t.dtype)
              for t, layout in zip(outs, output_layouts)]
-    config = attribute(_decoded(attributes.encoded)) if custom_call_api_version == _TYPED else '""'
-    facts = [f"api_version = {custom_call_api_version} : i32", f"backend_config = {config}",
-             *(["has_side_effect = true"] if has_side_effect else [])]
+    config = attribute(_decoded(attributes.encoded)) if custom_call_api_version == _TYPED else ""
     results = custom_call(
         block, _target(target_name), given, types,
         tuple([layout_text(layout) for layout in side]  # type: ignore[arg-type]
               for side in (input_layouts, output_layouts)),
-        [(out, operand) for operand, out in input_output_aliases], facts)
+        [(out, operand) for operand, out in input_output_aliases], config, has_side_effect)
     return [_transposed(block, y, layout[::-1]) for y, layout in zip(results, output_layouts)]
 
 

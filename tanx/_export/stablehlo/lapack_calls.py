@@ -53,8 +53,7 @@ def _lapack(block: Block, routine: str, operands: Sequence[Value], outs: Sequenc
     name = f"lapack_{_prefix(operands[0].dtype)}{routine}_ffi"
     config = ", ".join(f"{key} = {value}" for key, value in sorted(options.items()))
     layouts = [_layout(x.type, batch) for x in operands], [_layout(t, batch) for t in outs]
-    return custom_call(block, name, operands, outs, layouts, aliases,
-                       [f"api_version = 4 : i32, backend_config = {{{config}}}"])
+    return custom_call(block, name, operands, outs, layouts, aliases, f"{{{config}}}")
 
 
 def _char(letter: str) -> str:

@@ -22,7 +22,7 @@ _WORD = np.dtype(np.uint32)
 
 def module_text(closed_jaxpr: ClosedJaxpr, *, name: str = "main", donated: Sequence[int] = (),
                 result_info: Sequence[str] | None = None, keep_unused: bool = True,
-                debug_info: bool = False) -> str:
+                debug_info: bool = False, devices: int = 1) -> str:
     """A function as the text of a StableHLO module.
 
     Args:
@@ -32,6 +32,7 @@ def module_text(closed_jaxpr: ClosedJaxpr, *, name: str = "main", donated: Seque
       result_info: For each result, its path in the result of the Python function.
       keep_unused: Whether to keep unused arguments.
       debug_info: Whether to add the user's line of each operation.
+      devices: The number of devices that the program is for; nothing in it is divided over them.
 
     Keys are arrays of ``ui32`` with a last dimension for their words. References are written as
     their contents.
@@ -60,7 +61,7 @@ def module_text(closed_jaxpr: ClosedJaxpr, *, name: str = "main", donated: Seque
                           else f"public @main({shown})", block, results)
     return "\n".join([
         f"module @{symbol(name)} attributes "
-        "{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {",
+        f"{{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = 1 : i32}} {{",
         *main, *(line for text in module.texts for line in text), "}", ""])
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ...dtypes import float0, stored
+from ...dtypes import finfo, float0, stored
 from ...errors import explain
 
 __all__ = ["array_of", "attribute", "dense", "escaped", "listed", "scalar_type", "stored_dtype",
@@ -146,10 +147,66 @@ def _number(x) -> str:
 
 
 def _float(x) -> str:
-    """A decimal that MLIR, which reads it as a double, converts to the same bits; or the bits."""
+    """A number as LLVM prints it: seven digits, or as many as the type has, or the bits.
+
+    MLIR reads decimals as doubles and converts them: the result must have the same bits.
+    """
     if np.isfinite(x):
-        for digits in (f"{float(x):.6e}", f"{float(x):.16e}"):
-            if np.asarray(float(digits)).astype(x.dtype) == x:
-                return digits
+        for text in (_seven_digits(float(x)), _all_digits(float(x), _precision(x.dtype))):
+            if "." in text and np.asarray(float(text)).astype(x.dtype) == x:
+                return text
     bits = np.asarray(x).view(f"u{x.dtype.itemsize}")
     return f"0x{int(bits):0{2 * x.dtype.itemsize}X}"
+
+
+def _precision(dtype: np.dtype) -> int:
+    """The number of bits of a significand."""
+    return finfo(dtype).nmant + 1
+
+
+def _seven_digits(x: float) -> str:
+    digits, exponent = _digits(x, 6)
+    sign = "-" if math.copysign(1, x) < 0 else ""
+    return f"{sign}{digits[0]}.{digits[1:]:0<6}e{exponent:+03d}"
+
+
+def _all_digits(x: float, bits: int) -> str:
+    """The digits of a significand of ``bits``; with an exponent if there were too many zeros.
+
+    >>> _all_digits(0.7, 24), _all_digits(1.23e-5, 24), _all_digits(7.0, 24)
+    ('0.7', '1.23E-5', '7')
+    """
+    precision = 2 + _decimals(bits)
+    digits, exponent = _digits(x, precision)
+    sign = "-" if x < 0 else ""
+    zeros = exponent + 1 - len(digits)  # at the end
+    if exponent < -3 or zeros > 3 or zeros >= 0 and exponent >= precision:
+        return f"{sign}{digits[0]}.{digits[1:] or 0}E{exponent:+d}"
+    if exponent < 0:
+        return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
+    whole, part = digits[:exponent + 1], digits[exponent + 1:]
+    return f"{sign}{whole:0<{exponent + 1}}{'.' * bool(part)}{part}"
+
+
+def _digits(x: float, precision: int) -> tuple[str, int]:
+    """Significant digits, at most ``precision``, and the exponent of the first.
+
+    LLVM cuts off most digits before it rounds, so 0.9f, which is 0.89999998, has more than six.
+    """
+    if not x:
+        return "0", 0
+    numerator, denominator = abs(x).as_integer_ratio()
+    last = 1 - denominator.bit_length()  # the exponent of the last digit
+    value = numerator * 5 ** -last
+    surplus = max(0, _decimals(value.bit_length() - -(-precision * 196 // 59)))
+    value, last = value // 10 ** surplus, last + surplus
+    surplus = len(str(value)) - precision
+    if surplus > 0:
+        value, last = (value + 5 * 10 ** (surplus - 1)) // 10 ** surplus, last + surplus
+    digits = str(value)
+    return digits.rstrip("0"), last + len(digits) - 1
+
+
+def _decimals(bits: int) -> int:
+    """The number of whole decimal digits in some bits."""
+    return bits * 59 // 196
