@@ -77,19 +77,22 @@ def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Callab
 
 def save_only_these_names(*names_which_can_be_saved: str) -> Callable:
     """Store the values given one of these names by ``checkpoint_name``."""
-    return _named(lambda name: name in names_which_can_be_saved)
+    def policy(prim, *_, **params) -> bool:
+        return prim.name == "name" and params["name"] in names_which_can_be_saved
+    return policy
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Callable:
     """Store the values named by ``checkpoint_name``, except those with one of these names."""
-    return _named(lambda name: name not in names_not_to_save)
+    def policy(prim, *_, **params) -> bool:
+        return prim.name == "name" and params["name"] not in names_not_to_save
+    return policy
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Callable:
     """Store everything but the values with one of these names."""
-    def policy(prim, *_, **params) -> bool:
-        return prim.name != "name" or params["name"] not in names_not_to_save
-    return policy
+    return lambda prim, *_, **params: (
+        prim.name != "name" or params["name"] not in names_not_to_save)
 
 
 def save_from_both_policies(policy_1: Callable, policy_2: Callable) -> Callable:
@@ -108,10 +111,4 @@ def save_and_offload_only_these_names(*, names_which_can_be_saved, names_which_c
         name = params["name"] if prim.name == "name" else None
         return (Saveable if name in names_which_can_be_saved
                 else offloaded if name in names_which_can_be_offloaded else Recompute)
-    return policy
-
-
-def _named(wanted: Callable[[str], bool]) -> Callable:
-    def policy(prim, *_, **params) -> bool:
-        return prim.name == "name" and wanted(params["name"])
     return policy
