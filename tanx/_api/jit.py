@@ -230,7 +230,7 @@ class PjitFunction(Wrapped):
         with timed(TRACING, debug.function), at_rest, span(
                 f"trace {debug.function}", "trace", avals):
             with reading(self._fun, static) as reads:
-                closed, captured = stage_closed(flat, avals, debug)
+                closed, captured = stage_closed(flat, avals, debug, shares_literals=False)
             guards = reads.guards(closed.jaxpr)
             absorb(guards)
         seconds = perf_counter() - start

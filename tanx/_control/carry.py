@@ -75,7 +75,8 @@ def stage_body(function: str, fun: Callable, args: tuple, run: Callable = apply)
 
     with reading(fun) as reads:
         jaxpr, captured = stage(
-            flat, avals, debug_info(function.rpartition(".")[2], fun, args, {}))
+            flat, avals, debug_info(function.rpartition(".")[2], fun, args, {}),
+            shares_literals=False)
     guards = reads.guards(jaxpr)
     absorb(guards)
     body = Body(ClosedJaxpr(constvars_to_invars(jaxpr)), captured, out_tree)

@@ -279,7 +279,8 @@ def _staged(fun: Callable, args: tuple, kwargs: dict, fixed: dict, keywords: dic
 
     with reading(fun, (*fixed.values(), *keywords.values())) as reads:
         closed, captured = stage_closed(flat, avals,
-                                        debug_info("checkpoint", fun, args, kwargs, fixed))
+                                        debug_info("checkpoint", fun, args, kwargs, fixed),
+                                        shares_literals=False)
     guards = reads.guards(closed.jaxpr)
     absorb(guards)
     staged = Staged(closed, out_tree)

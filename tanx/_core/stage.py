@@ -518,14 +518,14 @@ def _traced_again(debug: DebugInfo | None) -> RuntimeError:
         *facts, hint="tanx.explain_cache_misses reports what differs from earlier calls."))
 
 
-def stage_closed(fun: Callable, in_avals: Sequence[ShapedArray],
-                 debug: DebugInfo | None = None) -> tuple[ClosedJaxpr, list[Any]]:
+def stage_closed(fun: Callable, in_avals: Sequence[ShapedArray], debug: DebugInfo | None = None,
+                 shares_literals: bool = True) -> tuple[ClosedJaxpr, list[Any]]:
     """As :func:`stage`, with tracers and references closed over as leading arguments.
 
     The closed jaxpr holds the concrete constants; the tracers and references it needs are a second
     result, to be passed before the other arguments.
     """
-    return _lifted(*stage(fun, in_avals, debug))
+    return _lifted(*stage(fun, in_avals, debug, shares_literals))
 
 
 def captured_by(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:

@@ -295,3 +295,30 @@ def test_loops_inside_of_a_map_count_their_steps(step):
     for _ in range(4):
         np.testing.assert_array_equal(mapped(np.stack([x, x]))[1], expected)
     np.testing.assert_array_equal(lax.map(loop, np.stack([x, x, x]))[2], expected)
+
+
+# --- Numbers that the surrounding function makes --------------------------------------------------
+
+
+@pytest.mark.parametrize("run", [
+    lambda x, k: lax.scan(lambda c, _: (c * k, None), x, length=3)[0],
+    lambda x, k: lax.fori_loop(0, 3, lambda i, c: c * k, x),
+    lambda x, k: lax.while_loop(lambda c: c.sum() < 1000, lambda c: c * k, x),
+    lambda x, k: lax.cond(x[0] > 0, lambda y: y + k, lambda y: y * k, x),
+    lambda x, k: tanx.jit(lambda y: y * k)(x),
+    lambda x, k: tanx.checkpoint(lambda y: y * k)(x),
+], ids=["scan", "fori_loop", "while_loop", "cond", "jit", "checkpoint"])
+def test_numbers_from_outside_are_operands(run):
+    """As in JAX: a literal of the surrounding jaxpr is an operand, not a literal of the body."""
+    x = jnp.arange(1.0, 4.0)
+
+    def f(x):
+        return run(x, jnp.float32(2.0))
+
+    eqn = tanx.make_jaxpr(f)(x).eqns[-1]
+    assert [a.val for a in eqn.invars if hasattr(a, "val")].count(2.0) == 1
+    expected, slope = run(x, 2.0), tanx.grad(lambda x: run(x, 2.0).sum())(x)
+    compiled, gradient = tanx.jit(f), tanx.jit(tanx.grad(lambda x: f(x).sum()))
+    for _ in range(4):
+        np.testing.assert_allclose(compiled(x), expected, rtol=1e-6)
+        np.testing.assert_allclose(gradient(x), slope, rtol=1e-6)
