@@ -53,7 +53,6 @@ CELLS_NOT_RUN = {
     r"""(as_text|compiler_ir)\((dialect=)?["']hlo["']|compile\(\)\.as_text""": "text of XLA",
     r"(extend|_src)\.?\w* import (mlir|ir)\b|extend\.mlir|interpreters import mlir":
         "builds MLIR by XLA's bindings",
-    r"hijax": "user-defined types (hijax)",
     r"pallas|mosaic": "Pallas",
     r"mlir\.custom_call|mlir\.dialects": "builds MLIR by XLA's bindings",
     r"^len\(\w+\.mlir_module_serialized\)": "bytes of a file",
