@@ -443,14 +443,14 @@ def counted_to(x, n):
     return lax.fori_loop(0, n, lambda i, c: c + x, x)
 
 
-def tested_and_scaled(x, n):
+def scaled_and_tested(x, n):
     return lax.while_loop(lambda c: c[0] < c[1],
                           lambda c: (c[0] + 1, c[1], c[2] * c[3], c[3]), (0, n, x, x + 1))
 
 
 @pytest.mark.parametrize("f, carried, given", [
     (counted_to, ["i32[]", "i32[]", "f32[4]"], ["f32[4]"]),
-    (tested_and_scaled, ["i32[]", "i32[]", "f32[4]"], ["f32[4]"]),
+    (scaled_and_tested, ["i32[]", "i32[]", "f32[4]"], ["f32[4]"]),
     (lambda x, n: tanx.jvp(lambda x: counted_to(x, n), (x,), (x,)),
      ["i32[]", "i32[]", "f32[4]", "f32[4]"], ["f32[4]", "f32[4]"]),
     (lambda x, n: lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1]), (0, x)),
