@@ -66,8 +66,8 @@ PROGRAMS = {
 }
 
 
-def growth(run, times: int) -> float:
-    """The bytes that one call leaks on average, with warm caches.
+def growth(run, times: int) -> tuple[float, str]:
+    """The bytes that one call leaks on average, with warm caches, and the lines that made the most.
 
     The minimum of a few rounds: tables that grow now and then do so in one of them, leaks in all.
     Python's cache of attributes keeps thousands of generated names alive.
@@ -82,12 +82,14 @@ def growth(run, times: int) -> float:
     tracemalloc.start()
     try:
         rounds(5)
-        sizes = []
+        first, sizes = tracemalloc.take_snapshot(), []
         for _ in range(4):
             sizes.append(tracemalloc.get_traced_memory()[0])
             rounds(times)
         sizes.append(tracemalloc.get_traced_memory()[0])
-        return min(after - before for before, after in itertools.pairwise(sizes)) / times
+        lines = tracemalloc.take_snapshot().compare_to(first, "lineno")
+        leaked = min(after - before for before, after in itertools.pairwise(sizes)) / times
+        return leaked, "\n".join(str(line) for line in lines[:10])
     finally:
         tracemalloc.stop()
 
@@ -102,7 +104,8 @@ def only_what_is_new():
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_calls_do_not_leak_memory(name):
     # Tracking allocations is slow, so calls are few; an object takes at least 40 bytes.
-    assert growth(PROGRAMS[name], 300 if name.startswith("eager") else 20) < 32
+    leaked, lines = growth(PROGRAMS[name], 300 if name.startswith("eager") else 20)
+    assert leaked < 32, lines
 
 
 def resident() -> int:

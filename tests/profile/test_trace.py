@@ -107,7 +107,7 @@ def test_callbacks():
 
 def test_work_in_the_background():
     f = tanx.jit(lambda x: x @ x @ x)
-    x = jnp.ones((500, 500))
+    x = jnp.ones((2000, 2000))  # 32 GFLOP: longer than a run in the foreground on any machine
     for _ in range(2):
         f(x).block_until_ready()
     _, found = taken(lambda: f(x).block_until_ready())
