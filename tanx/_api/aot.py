@@ -17,6 +17,7 @@ import numpy as np
 from .._base.config import quick_code
 from .._base.symbolic import is_symbolic
 from .._base.traceback import boundary
+from .._control.contents import run_on_contents
 from .._core.array import Array
 from .._core.explicit import laid_out
 from .._core.high import lower_all, raise_all
@@ -44,7 +45,6 @@ from ..tree_util import (
     tree_structure,
     tree_unflatten,
 )
-from .contents import run_on_contents
 from .options import CompilerOptions, check_options, using_options
 
 __all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "MemoryAnalysis", "Program",

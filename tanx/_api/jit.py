@@ -20,6 +20,7 @@ from .._base.monitoring import TRACING, timed
 from .._base.traceback import boundary
 from .._base.tuples import NamedTuple
 from .._control.call import jit_p
+from .._control.contents import run_on_contents
 from .._core.array import Array
 from .._core.axes import axis_sizes
 from .._core.high import is_high, lower_all, raise_all
@@ -51,7 +52,6 @@ from .arguments import (
     result_leaves,
 )
 from .cache_report import note_trace
-from .contents import run_on_contents
 from .jit_shardings import ShardedFunction
 from .misses import Signature, explain_miss, warn_of_state, why_again
 from .options import check_options, using_options

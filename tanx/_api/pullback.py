@@ -12,7 +12,7 @@ from .._base.traceback import boundary
 from .._control.accumulators import backward_logs
 from .._core.explicit import alike
 from .._core.linear import Linear, Zero, instantiate
-from .._core.refs import AbstractRef, is_ref
+from .._core.refs import AbstractRef, Reference, is_ref
 from .._core.types import is_arraylike, typeof
 from .._ops.base import as_array
 from .._transforms.transpose import backward
@@ -54,16 +54,17 @@ class GradRef(Mark):
 
 
 def pulled(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None,
-           wanted: Sequence[bool] | None = None) -> list:
+           wanted: Sequence[bool] | None = None, refs: Sequence[Reference | None] = ()) -> list:
     """Cotangents of a linear jaxpr's arguments; those of results may be None for zero.
 
-    Values that rules log go into ``logs``, if given.
+    Values that rules log go into ``logs``, if given; cotangents of arguments that have one of
+    ``refs`` are added to it.
     """
     given = [ct for ct, nz in zip(cts, nonzero) if nz]
     given = [Zero(v.aval) if ct is None else ct for ct, v in zip(given, jaxpr.outvars)]
     with backward_logs(logs is not None) as found:
         cts = backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars], given,
-                       as_given=True, wanted=wanted)
+                       as_given=True, wanted=wanted, refs=refs)
     if logs is not None:
         logs.update(found)
     return cts
@@ -193,8 +194,11 @@ class Pullback:
         extra = [None] * (len(self.nonzero) - len(given) - len(ends))
         wanted = [type(target) is not DontWant
                   for target, is_active in zip(targets, self.active) if is_active]
+        refs = [target if is_ref(target) and type(aval) is not AbstractRef else None
+                for aval, target, is_active in zip(self.in_avals, targets, self.active)
+                if is_active]
         found = iter(pulled(self.jaxpr, residuals, self.nonzero, [*given, *extra, *ends], logs,
-                            None if all(wanted) else wanted))
+                            None if all(wanted) else wanted, refs))
         cotangents = [next(found) if is_active else np.zeros(aval.shape, dtypes.float0)
                       for aval, is_active in zip(self.in_avals, self.active)]
         return tree_unflatten(self.in_tree, [
@@ -264,9 +268,7 @@ def _delivered(ct, aval, target) -> Any:
     if is_ref(target):
         if type(aval) is AbstractRef:  # its content was the initial cotangent
             target[...] = instantiate(ct)
-        elif type(ct) is not Zero:
-            target.addupdate(ct)
-        return GradRef()
+        return GradRef()  # other cotangents were added when they were found
     if type(target) is DontWant:
         return DidntWant()
     return instantiate(ct)

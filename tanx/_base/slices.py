@@ -11,13 +11,14 @@ __all__ = ["Slice", "ds"]
 class Slice:
     """A slice of fixed size that may start anywhere; made by :func:`ds`.
 
-    It is not a tuple, because a tuple is an index of several axes.
+    It is not a tuple, because a tuple is an index of several axes. A negative ``start`` counts from
+    the end, unless ``from_end`` is False: then it means 0.
     """
 
-    __slots__ = ("start", "size", "stride")
+    __slots__ = ("start", "size", "stride", "from_end")
 
-    def __init__(self, start: Any, size: int, stride: int = 1):
-        self.start, self.size, self.stride = start, size, stride
+    def __init__(self, start: Any, size: int, stride: int = 1, from_end: bool = True):
+        self.start, self.size, self.stride, self.from_end = start, size, stride, from_end
 
     @property
     def span(self) -> int:

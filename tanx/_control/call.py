@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .._base.tuples import NamedTuple
 from .._core.effects import NamedAxisEffect
 from .._core.jaxpr import (
     Atom,
@@ -21,23 +22,60 @@ from .._core.jaxpr import (
 )
 from .._core.linear import Linear, Zero, never, zero_series
 from .._core.primitive import Kind, Name
+from .._core.refs import AbstractRef, Reference, is_ref
 from .._core.rewrite import dce_closed, prune_constants
 from .._core.stage import captured_by
-from .._core.trace import context, data_of, running
+from .._core.trace import EvalTrace, context, data_of, running
+from .._transforms.discharge import discharge
 from .._transforms.jvp import JVPTrace, jvp_jaxpr
 from .._transforms.linearize import partial_eval_jaxpr
 from .._transforms.taylor import flattened, gathered, taylor_jaxpr
 from .._transforms.transpose import transpose_jaxpr
 from .._transforms.vmap import BatchTrace, batch_jaxpr
+from .contents import run_on_contents
 from .late import rules_keep_refs
 from .stateful import RunsFunctions
 
-__all__ = ["Call", "as_unit", "has_tapes", "jit_p", "known_now"]
+__all__ = ["NO_TARGETS", "Call", "Targets", "as_unit", "has_tapes", "jit_p", "known_now"]
 
 forward_body = cached_by_jaxpr(jvp_jaxpr)
 split_body = cached_by_jaxpr(partial_eval_jaxpr)
 backward_body = cached_by_jaxpr(transpose_jaxpr)
 batched_body = cached_by_jaxpr(batch_jaxpr)
+
+
+class Targets(NamedTuple):
+    """References to which a transposed body adds cotangents, each of them once."""
+
+    refs: list[Reference]
+    places: tuple[int | None, ...]  # for each operand, which of the references
+    avals: tuple[AbstractRef, ...]
+
+    @classmethod
+    def of(cls, given: Sequence[Reference | None]) -> Targets:
+        refs = list(dict.fromkeys(ref for ref in given if ref is not None))
+        return cls(refs, tuple(None if ref is None else refs.index(ref) for ref in given),
+                   tuple(ref.aval for ref in refs))
+
+    @property
+    def key(self) -> tuple:
+        """What a transposed body depends on."""
+        return self.places, self.avals
+
+    def are_kept(self, known: Sequence, *bodies: ClosedJaxpr) -> bool:
+        """Whether a user's rule keeps one of them, too: a call must not get one twice."""
+        return bool(self.refs) and any(
+            is_ref(x) and x in self.refs
+            for values in (known, *(body.consts for body in bodies)) for x in values)
+
+    def answers(self, args: Sequence, outs: Sequence, nonzero: Sequence[bool]) -> list:
+        """The cotangents of operands, from those that the body returns."""
+        left, found, added = iter(outs), iter(nonzero), self.places or [None] * len(args)
+        return [None if type(x) is not Linear or at is not None else next(left) if next(found)
+                else Zero(x.aval.to_tangent()) for x, at in zip(args, added)]
+
+
+NO_TARGETS = Targets([], (), ())
 
 
 class Call(RunsFunctions):
@@ -104,16 +142,19 @@ class Call(RunsFunctions):
         known_outs = iter(known[:count])
         return [next(recorded) if u else next(known_outs) for u in which]
 
-    def transpose(self, cts, *args, jaxpr, **params):
+    def transpose(self, cts, *args, **params):
+        return self._backward(NO_TARGETS, cts, args, **params)
+
+    def _backward(self, targets: Targets, cts, args, *, jaxpr, **params):
         linear = tuple(type(x) is Linear for x in args)
         nonzero = tuple(type(ct) is not Zero for ct in cts)
-        body, nonzero_out = backward_body(jaxpr, linear, nonzero)
-        outs = iter(self.bind(*(x for x in args if type(x) is not Linear),
-                              *(ct for ct in cts if type(ct) is not Zero),
-                              jaxpr=body, **self.for_operands(params)))
-        found = iter(nonzero_out)
-        return [None if not is_linear else next(outs) if next(found)
-                else Zero(x.aval.to_tangent()) for x, is_linear in zip(args, linear)]
+        body, nonzero_out = backward_body(jaxpr, linear, nonzero, *targets.key)
+        known = [x for x in args if type(x) is not Linear]
+        if targets.are_kept(known, body):
+            return None
+        outs = self.bind(*known, *targets.refs, *(ct for ct in cts if type(ct) is not Zero),
+                         jaxpr=body, **self.for_operands(params))
+        return targets.answers(args, outs, nonzero_out)
 
     def batch_axis(self, axis, args, dims, *, jaxpr, **params):
         body, out_dims = batched_body(jaxpr, axis, tuple(dims))
@@ -170,10 +211,23 @@ class Jit(Call):
             # Users' rules may keep references for the backward pass: they get the references
             # themselves.
             return eval_jaxpr(params["jaxpr"].jaxpr, params["jaxpr"].consts, *args)
+        if type(context.trace) is EvalTrace:
+            return self._in_place(args, params)
         return super().discharge(args, params)
+
+    def _in_place(self, args, params):
+        """Apply it in eager code: contents are donated, so that they are updated in place."""
+        self.check_refs(args)
+        closed, written = discharge(params["jaxpr"])
+        donated = tuple([i in written for i in range(len(args))])
+        return run_on_contents(lambda *values: self.bind(
+            *values, **{**params, "jaxpr": closed, "donated_invars": donated}), args, written)
 
     def writes_tapes(self, params):
         return has_tapes(params["jaxpr"])
+
+    def transpose_into(self, refs, cts, *args, **params):
+        return self._backward(Targets.of(refs), cts, args, **params)
 
     def partial_eval(self, trace, args, params):
         """As one call if possible; as several if loops between them write tapes."""

@@ -41,7 +41,16 @@ from .._ops.create import scratch
 from .._ops.operands import like
 from .._transforms.linearize import partial_eval_jaxpr
 from ..errors import explain
-from .call import as_unit, backward_body, batched_body, forward_body, has_tapes, known_now
+from .call import (
+    NO_TARGETS,
+    Targets,
+    as_unit,
+    backward_body,
+    batched_body,
+    forward_body,
+    has_tapes,
+    known_now,
+)
 from .carry import Body, described, stage_body, unshared
 from .custom import flat_leaves
 from .scan import map_lanes
@@ -144,15 +153,11 @@ class Cond(RunsFunctions):
         known_outs = iter(known[:count])
         return [next(recorded) if u else next(known_outs) for u in split.which]
 
-    def transpose(self, cts, index, *args, branches: Branches):
-        linear = tuple(type(x) is Linear for x in args)
-        nonzero = tuple(type(ct) is not Zero for ct in cts)
-        bodies, nonzero_out = _alike(backward_body, branches, linear, nonzero)
-        outs = iter(self.bind(index, *(x for x in args if type(x) is not Linear),
-                              *(ct for ct in cts if type(ct) is not Zero), branches=bodies))
-        found = iter(nonzero_out)
-        return [None, *(None if not is_linear else next(outs) if next(found)
-                        else Zero(x.aval.to_tangent()) for x, is_linear in zip(args, linear))]
+    def transpose(self, cts, *args, branches: Branches):
+        return _backward(NO_TARGETS, cts, args, branches)
+
+    def transpose_into(self, refs, cts, *args, branches: Branches):
+        return _backward(Targets.of(refs[1:]), cts, args, branches)
 
     def batch_axis(self, axis, args, dims, *, branches: Branches):
         """One choice for the batch if all lanes choose the same, otherwise one per lane."""
@@ -182,6 +187,19 @@ class Cond(RunsFunctions):
 
 
 cond_p = Cond()
+
+
+def _backward(targets: Targets, cts, args, branches: Branches) -> list | None:
+    index, *operands = args
+    linear = tuple(type(x) is Linear for x in operands)
+    nonzero = tuple(type(ct) is not Zero for ct in cts)
+    bodies, nonzero_out = _alike(backward_body, branches, linear, nonzero, *targets.key)
+    known = [x for x in operands if type(x) is not Linear]
+    if targets.are_kept(known, *bodies):
+        return None
+    outs = cond_p.bind(index, *known, *targets.refs, *(ct for ct in cts if type(ct) is not Zero),
+                       branches=bodies)
+    return [None, *targets.answers(operands, outs, nonzero_out)]
 
 
 def _with_more(branch: ClosedJaxpr, found: Sequence[tuple[ClosedJaxpr, list]],

@@ -53,7 +53,7 @@ class LateRefs(Primitive):
 
     name = "late_refs"
     kind = Kind.CALL
-    is_users = True
+    is_users = moves_contents = True
     multiple_results = True
 
     def infer(self, *types, out_avals, back):

@@ -14,6 +14,7 @@ from .._base.tuples import NamedTuple
 from .._core.high import MappingSpec
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, cached_by_jaxpr
 from .._core.linear import Linear, Zero, instantiate
+from .._core.refs import AbstractRef
 from .._core.rewrite import dce, prune_constants, substitute
 from .._core.stage import stage
 from .._core.types import ShapedArray
@@ -118,20 +119,26 @@ def _invariant(jaxpr: Jaxpr, fixed: Sequence[Var]) -> set[Atom]:
 @cached_by_jaxpr
 def backward_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: tuple[bool, ...],
                   nonzero: tuple[bool, ...], weak: tuple[bool, ...],
+                  places: tuple[int | None, ...] = (), ref_avals: tuple[AbstractRef, ...] = (),
                   ) -> tuple[ClosedJaxpr, list[bool]]:
     """The transposed body, and which cotangents it returns: of linear consts, carry and xs.
 
     It takes the known consts; then, as its carry, the sums of cotangents of consts so far and
     cotangents of the carry; then cotangents of ys, and the known xs. Only nonzero cotangents are
     passed; ``weak`` says which of them have a weak type.
+
+    With ``ref_avals``, references of these types come after the known consts; ``places`` says to
+    which of them the cotangent of each const is added, and is not returned then.
     """
     consts, _, xs = split(linear, num_consts, num_carry)
     carry, ys = split(nonzero, num_carry)
-    sums = [True] * sum(consts)
+    places = places or (None,) * num_consts
+    sums = [at is None for at in kept(places, consts)]
     closed = _settled(closed, num_consts, num_carry)
     ct_avals = [a.to_tangent().update_weak_type(w) for a, w in zip(closed.out_avals, weak)]
     while True:
-        body, found = _transposed(closed, consts, xs, sums, [*carry, *ys], ct_avals)
+        body, found = _transposed(closed, consts, xs, sums, [*carry, *ys], ct_avals, places,
+                                  ref_avals)
         more, grown, read = split(found, len(sums), num_carry)
         grown = [a or b for a, b in zip(carry, grown)]
         if (more, grown) == (sums, carry):
@@ -151,11 +158,13 @@ def _settled(closed: ClosedJaxpr, num_consts: int, num_carry: int) -> ClosedJaxp
 
 def _transposed(closed: ClosedJaxpr, consts: Sequence[bool], xs: Sequence[bool],
                 sums: Sequence[bool], nonzero: Sequence[bool], ct_avals: Sequence[ShapedArray],
+                places: Sequence[int | None], ref_avals: Sequence[AbstractRef],
                 ) -> tuple[ClosedJaxpr, list[bool]]:
     """A transposed body, and which cotangents are nonzero.
 
     ``consts`` and ``xs`` say which are linear; ``sums``, which linear consts have sums of
-    cotangents; ``nonzero``, which results have cotangents.
+    cotangents; ``nonzero``, which results have cotangents. For ``places`` and ``ref_avals`` see
+    :func:`backward_step`.
     """
     jaxpr = closed.jaxpr
     num_carry = len(jaxpr.invars) - len(consts) - len(xs)
@@ -167,12 +176,14 @@ def _transposed(closed: ClosedJaxpr, consts: Sequence[bool], xs: Sequence[bool],
     found: list[bool] = []
 
     def fun(*args):
-        fixed, totals, cts, read = split(args, len(known_consts), len(summed), len(given))
+        fixed, refs, totals, cts, read = split(args, len(known_consts), len(ref_avals),
+                                               len(summed), len(given))
         values = dict(zip([*known_consts, *known_xs], [*fixed, *read]))
         start, left = dict(zip(summed, totals)), iter(cts)
         answers = dict(zip(jaxpr.invars, backward(
             jaxpr, closed.consts, [values.get(v, Linear(v.aval)) for v in jaxpr.invars],
-            [next(left) if nz else Zero(a) for a, nz in zip(ct_avals, nonzero)], start)))
+            [next(left) if nz else Zero(a) for a, nz in zip(ct_avals, nonzero)], start,
+            refs=[None if at is None else refs[at] for at in places])))
         found[:] = [type(answers[v]) is not Zero and answers[v] is not start.get(v)
                     for v in (*linear_consts, *carry_vars, *linear_xs)]
         return [*(answers[v] for v in summed),
@@ -180,7 +191,7 @@ def _transposed(closed: ClosedJaxpr, consts: Sequence[bool], xs: Sequence[bool],
                 *(answers[v] for v in linear_xs if type(answers[v]) is not Zero)]
 
     transposed, constants = stage(fun, [
-        *(v.aval for v in known_consts), *(v.aval.to_tangent() for v in summed), *given,
+        *(v.aval for v in known_consts), *ref_avals, *(v.aval.to_tangent() for v in summed), *given,
         *(v.aval for v in known_xs)])
     return ClosedJaxpr(transposed, constants), found
 

@@ -30,6 +30,7 @@ from .._transforms.linearize import partial_eval
 from .._transforms.transpose import backward
 from ..dtypes import stored
 from ..errors import explain
+from .call import NO_TARGETS, Targets
 from .flat_tree import FlatTree, nones, pack
 from .loop_bodies import backward_step, batched_step, forward_step, forwarding, parts_of, pruned
 from .sequences import kept, parted, reordered, split, typed
@@ -155,16 +156,24 @@ class Scan(RunsFunctions):
         known = iter([*last, *stacks])
         return [next(recorded) if u else next(known) for u in (*parts.carry, *parts.ys)]
 
-    def transpose(self, cts, *args, jaxpr, num_consts, num_carry, reverse, **params):
+    def transpose(self, cts, *args, **params):
+        return self.transpose_into((), cts, *args, **params)
+
+    def transpose_into(self, refs, cts, *args, jaxpr, num_consts, num_carry, reverse, **params):
+        # Cotangents of carries and xs are whole arrays: only those of consts are added in steps.
+        targets = Targets.of(refs[:num_consts]) if refs else NO_TARGETS
         linear = tuple(type(x) is Linear for x in args)
         starts = linear[num_consts:num_consts + num_carry]
         if not all(starts) and not all(parts_of(jaxpr, num_consts, num_carry, linear).carry):
             # Some of the carry, such as a counter, does not depend on anything linear.
             return _apart(cts, args, dict(params, jaxpr=jaxpr, num_consts=num_consts,
-                                          num_carry=num_carry, reverse=reverse))
+                                          num_carry=num_carry, reverse=reverse), refs)
         nonzero = tuple(type(ct) is not Zero for ct in cts)
         weak = tuple((ct.aval if type(ct) is Zero else typeof(ct)).weak_type for ct in cts)
-        body, found = backward_step(jaxpr, num_consts, num_carry, linear, nonzero, weak)
+        body, found = backward_step(jaxpr, num_consts, num_carry, linear, nonzero, weak,
+                                    *targets.key)
+        if targets.are_kept(args, body):
+            return None
         consts, _, xs = split(args, num_consts, num_carry)
         known_consts, linear_consts = parted(consts, linear[:num_consts])
         known_xs, linear_xs = parted(xs, linear[num_consts + num_carry:])
@@ -173,8 +182,9 @@ class Scan(RunsFunctions):
         start = [instantiate(ct) for ct in kept(cts[:num_carry], carry)]
         stacked = [ct for ct in cts[num_carry:] if type(ct) is not Zero]
         outs = iter(self.bind(
-            *known_consts, *totals, *start, *stacked, *known_xs, jaxpr=body, reverse=not reverse,
-            num_consts=len(known_consts), num_carry=len(totals) + len(start), **params))
+            *known_consts, *targets.refs, *totals, *start, *stacked, *known_xs, jaxpr=body,
+            num_consts=len(known_consts) + len(targets.refs), reverse=not reverse,
+            num_carry=len(totals) + len(start), **params))
         answers = iter([next(outs) if nz else None for nz in found])
         asked = (*linear[:num_consts], *[True] * num_carry, *linear[num_consts + num_carry:])
         return [next(answers) if a else None for a in asked]
@@ -236,12 +246,13 @@ def bind_forwarding(consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[An
             *(next(made) if i is None else xs[i] for i in sources)]
 
 
-def _apart(cts, args, params) -> list:
+def _apart(cts, args, params, refs) -> list:
     """Transpose a scan that first has to be split into a known and a linear part."""
     unknown = [x.aval if type(x) is Linear else None for x in args]
     _, which, jaxpr, residuals = partial_eval(lambda *xs: scan_p.bind(*xs, **params), unknown, args)
     answers = iter(backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars],
-                            kept(cts, which)))
+                            kept(cts, which), refs=[
+                                ref for ref, aval in zip(refs, unknown) if aval is not None]))
     return [None if aval is None else next(answers) for aval in unknown]
 
 

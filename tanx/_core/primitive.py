@@ -19,9 +19,14 @@ A primitive is one instance of one class whose methods are its rules:
     ``Kind.STATEMENT`` it is ``lower(into, *operands, **params)`` and returns statements. With
     ``names_line`` there is one more parameter, ``line``: the user's line of the use.
 
-A rule that cannot exist states the reason: ``transpose = never("tanh is not linear")``. Four more
+A rule that cannot exist states the reason: ``transpose = never("tanh is not linear")``. Five more
 are optional:
 
+``transpose_into(refs, ct, *args, **params)``
+    As ``transpose``, where the cotangents of some operands are to be added to references: ``refs``
+    has these, ``None`` for the other operands. It adds to the parts of the references that the use
+    depends on, and returns ``None`` for their operands; or it returns only ``None``, if the
+    cotangents of ``transpose`` are as good.
 ``fill(into, *operands, **params)``
     Statements that store the result, or None if the elements of ``lower`` are better.
 ``taylor(primals, series, **params)``
@@ -97,6 +102,8 @@ class Primitive:
     unit = False  # whether eager code compiles it as a whole
     names_line = False  # whether errors of compiled code name the user's line of a use
     is_users = False  # its transpose is a user's rule, whose cotangents may have other dtypes
+    # Its transpose reads references, or writes contents back that the transposes before it changed.
+    moves_contents = False
     # If the result is the first operand with some elements replaced: the operand that replaces
     # them.
     update_operand: int | None = None
@@ -109,8 +116,9 @@ class Primitive:
     batch: Any
     lower: Any
 
-    # Optional rule for Taylor mode; see above.
+    # Optional rules for derivatives; see above.
     taylor: Any = None
+    transpose_into: Any = None
 
     # Optional rule for repeated eager calls.
     # prepared(*types, **params): a function of arrays of these types that computes the same as

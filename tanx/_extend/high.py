@@ -15,7 +15,7 @@ from typing import Any
 
 from .._base.traceback import boundary
 from .._base.tuples import NamedTuple
-from .._control.accumulators import GradAccum, NullAccum, ValAccum, log
+from .._control.accumulators import GradAccum, NullAccum, RefAccum, ValAccum, log
 from .._control.custom_vjp import CustomLinear
 from .._core.jaxpr import ClosedJaxpr
 from .._core.linear import Linear, Zero, expansion, never
@@ -204,6 +204,11 @@ def _is_accumulator(x) -> bool:
     return isinstance(x, GradAccum)
 
 
+def _accumulator(aval, ref) -> GradAccum:
+    """What a rule adds the cotangents of a value to: the reference, if there is one."""
+    return ValAccum(aval) if ref is None else RefAccum(aval, ref)
+
+
 def _accumulate(accum, grad) -> None:
     if _is_accumulator(accum) and grad is not None:
         accum.accum(grad)
@@ -296,9 +301,13 @@ class CallHiPrimitive(Primitive):
         return _results(_prim, out, "jvp"), _results(_prim, out_tangents, "jvp")
 
     def transpose(self, cts, *args, _prim: HiPrim):
-        sums = [ValAccum(x.aval.to_ct_aval()) if type(x) is Linear else x for x in args]
+        return self.transpose_into([None] * len(args), cts, *args, _prim=_prim)
+
+    def transpose_into(self, refs, cts, *args, _prim: HiPrim):
+        sums = [_accumulator(x.aval.to_ct_aval(), ref) if type(x) is Linear else x
+                for x, ref in zip(args, refs)]
         _prim.transpose(tree_unflatten(_prim.out_tree, cts), *_arguments(_prim, sums))
-        return [accum.freeze() if type(x) is Linear else None for x, accum in zip(args, sums)]
+        return [accum.freeze() if type(accum) is ValAccum else None for accum in sums]
 
     def batch_axis(self, axis: Axis, args, dims, *, _prim: HiPrim):
         out, out_dims = _prim.batch(AxisData(*axis), _arguments(_prim, args),
@@ -337,14 +346,15 @@ def _with_pullback(prim: HiPrim, primals: Sequence, tangents: Sequence) -> tuple
     forward = _forward(prim, nonzero)
     known = [*(primals if forward else ()), *residuals]
 
-    def pull(*given):
-        own = given[len(known) - len(residuals):len(known)]
-        sums = [(ValAccum if nz else NullAccum)(aval.to_ct_aval())
-                for aval, nz in zip(prim.in_avals_flat, nonzero)]
+    def pull(*given, refs):
+        own, targets = given[len(known) - len(residuals):len(known)], iter(refs)
+        sums = [_accumulator(aval.to_ct_aval(), next(targets)) if nz
+                else NullAccum(aval.to_ct_aval()) for aval, nz in zip(prim.in_avals_flat, nonzero)]
         log(prim.vjp_bwd(tree_unflatten(tree, own),
                          tree_unflatten(prim.out_tree, given[len(known):]),
                          *_arguments(prim, sums)))
-        return [accum.freeze() for accum, nz in zip(sums, nonzero) if nz]
+        return [accum.freeze() if type(accum) is ValAccum else None
+                for accum, nz in zip(sums, nonzero) if nz]
 
     out_avals = [typeof(y).to_tangent() for y in outs]
     found = hi_lin_p.bind(
@@ -397,10 +407,13 @@ class HiLinear(CustomLinear):
     def jvp(self, *args, **params):
         return HiLinear.eval(self, *args, **params)
 
-    def transpose(self, cts, *args, num_res, bwd, **params):
-        answers = iter(bwd(*args[:num_res], *cts))
-        return [None] * num_res + [next(answers) if type(x) is Linear else None
-                                   for x in args[num_res:]]
+    def transpose(self, cts, *args, **params):
+        return self.transpose_into([None] * len(args), cts, *args, **params)
+
+    def transpose_into(self, refs, cts, *args, num_res, bwd, **params):
+        answers = bwd(*args[:num_res], *cts, refs=refs[num_res:])
+        return [None] * num_res + [ct if type(x) is Linear else None
+                                   for x, ct in zip(args[num_res:], answers, strict=True)]
 
     def batch_axis(self, axis, args, dims, **params):
         return batch(lambda *xs: self.eval(*xs, **params), axis, args, dims)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from .._base.axes import canonical_axis
+from .._base.slices import Slice
 from .._core.array import Array
 from .._core.explicit import like_operand, same_entries
 from .._core.linear import is_linear, linear_in
@@ -138,6 +139,12 @@ class DynamicSlice(Primitive):
     def transpose(self, ct, x, *starts, slice_sizes):
         zeros = zeros_of(x.aval.strip_weak_type())
         return [dynamic_update_slice_p.bind(zeros, ct, *starts), *([None] * len(starts))]
+
+    def transpose_into(self, refs, ct, x, *starts, slice_sizes):
+        refs[0].addupdate(ct, tuple([
+            Slice(0, size) if size == n else Slice(i, size, from_end=False)
+            for i, n, size in zip(starts, x.shape, slice_sizes)]))
+        return [None] * len(refs)
 
     def batch(self, args, dims, *, slice_sizes):
         (x, *starts), (d, *start_dims) = args, dims

@@ -118,6 +118,14 @@ class Gather(Primitive):
                             indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
                             mode=mode), None]
 
+    def transpose_into(self, refs, ct, x, indices, *, dimension_numbers, slice_sizes,
+                       unique_indices, indices_are_sorted, mode, fill_value):
+        # Indexers of references treat indices outside in one way only, scatters as ``mode`` says.
+        refs[0].set(scatter_add(
+            refs[0].get(), indices, ct, ScatterDimensionNumbers(*dimension_numbers),
+            indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode))
+        return [None, None]
+
     def batch(self, args, dims, *, dimension_numbers, slice_sizes, **params):
         (x, indices), (xd, indices_dim) = args, dims
         x, indices = to_front(x, xd), to_front(indices, indices_dim)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from .. import dtypes
 from .._base.slices import Slice
 from .._core.array import Array
+from .._core.explicit import is_divided
 from .._core.trace import Tracer
 from .._core.types import is_arraylike, typeof
 from ..errors import explain
@@ -32,7 +34,8 @@ from .dynamic import dynamic_slice, dynamic_update_slice
 from .gather_geometry import GatherDimensionNumbers, GatherScatterMode
 from .gather_scatter import ScatterDimensionNumbers, gather, scatter, scatter_add
 from .layout import expand_dims, squeeze
-from .slicing import concatenate, slice
+from .operands import letter
+from .slicing import concatenate, pad, slice
 
 __all__ = ["NDIndexer", "added", "indexers_of", "part_type", "read", "written"]
 
@@ -101,11 +104,11 @@ def _flat_indexer(indexer: NDIndexer):
 def _flat_slice(part: Slice):
     static = isinstance(part.start, int)
     return (None if static else part.start, None), (
-        part.start if static else None, part.size, part.stride)
+        part.start if static else None, part.size, part.stride, part.from_end)
 
 
 register_pytree_node(Slice, _flat_slice, lambda aux, children: Slice(
-    children[0] if aux[0] is None else aux[0], aux[1], aux[2]))
+    children[0] if aux[0] is None else aux[0], *aux[1:]))
 register_pytree_node(NDIndexer, _flat_indexer, lambda aux, leaves: NDIndexer(
     tree_unflatten(aux[0], leaves), aux[1], aux[2]))
 
@@ -220,7 +223,33 @@ def added(value, indexers: Sequence[NDIndexer], term):
         slices = indexer.sliced()
         part = _taken(value, slices)
         return _replaced(value, slices, _scattered(scatter_add, part, indexer, term))
+    if len(indexers) == 1 and isinstance(indexers[0], NDIndexer):
+        whole = _padded(value, indexers[0], term)
+        if whole is not None:
+            return add(value, whole)
     return written(value, indexers, total(read(value, indexers), term))
+
+
+def _padded(value, indexer: NDIndexer, term):
+    """What to add to the whole value, to add ``term`` to a large part of it at a known place.
+
+    Compiled code then adds in one loop. Otherwise it computes the new part before it stores it, and
+    elements with gaps one by one. None if the part is small, or starts at a computed place.
+    """
+    starts, spans, strides = _ranges(indexer)
+    dtype = typeof(value).dtype
+    if is_divided(typeof(value)) or not dtypes.issubdtype(dtype, np.number) or not all(
+            type(n) is int for n in (*starts, *indexer.shape)):
+        return None
+    if 4 * prod(spans) < prod(indexer.shape) or (
+            spans == list(indexer.shape) and not any(stride > 1 for stride in strides)):
+        return None
+    single = [d for d, e in enumerate(indexer.indices) if not isinstance(e, Slice)]
+    # Negative zeros change nothing; other zeros would change the sign of negative ones.
+    zero = {"f": -0.0, "c": complex(-0.0, -0.0)}.get(letter(dtype), 0)
+    return pad(expand_dims(term, single) if single else term, np.asarray(zero, dtype), [
+        (i, n - i - span, stride - 1)
+        for i, n, span, stride in zip(starts, indexer.shape, spans, strides)])
 
 
 def total(x, y):
@@ -247,7 +276,7 @@ def _taken(value, indexer: NDIndexer):
             limits = [i + n for i, n in zip(starts, spans)]
             value = slice(value, starts, limits, strides if max(strides) > 1 else None)
     else:
-        value = dynamic_slice(value, starts, spans)
+        value = dynamic_slice(value, starts, spans, allow_negative_indices=_from_end(indexer))
         if max(strides) > 1:
             value = slice(value, [0] * len(spans), spans, strides)
     single = [d for d, e in enumerate(indexer.indices) if not isinstance(e, Slice)]
@@ -269,7 +298,12 @@ def _replaced(value, indexer: NDIndexer, new):
         new = expand_dims(new, single)
     if spans == list(shape):
         return new
-    return dynamic_update_slice(value, new, starts)
+    return dynamic_update_slice(value, new, starts, allow_negative_indices=_from_end(indexer))
+
+
+def _from_end(indexer: NDIndexer) -> list[bool]:
+    """Whether negative indices count from the end, for each dimension."""
+    return [not isinstance(e, Slice) or e.from_end for e in indexer.indices]
 
 
 def _ranges(indexer: NDIndexer) -> tuple[list, list[int], list[int]]:
@@ -282,7 +316,7 @@ def _ranges(indexer: NDIndexer) -> tuple[list, list[int], list[int]]:
         if start is None:
             starts.append(part.start)
         else:
-            start += size if start < 0 else 0
+            start += size if start < 0 and part.from_end else 0
             starts.append(min(max(start, 0), size - part.span))
         spans.append(part.span)
         strides.append(part.stride if part.size > 1 else 1)

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._base import symbolic
 from .._base.axes import canonical_axis
+from .._base.slices import ds
 from .._core.explicit import like_operand, same_entries
 from .._core.linear import instantiate, is_linear, linear
 from .._core.primitive import Kind, Primitive
@@ -93,6 +94,13 @@ class Slice(Primitive):
             end = limit if strides is None else start + (1 + (kept - 1) * step if kept else 0)
             config.append((start, n - end, step - 1))
         return [pad(ct, like(ct, 0), config)]
+
+    def transpose_into(self, refs, ct, x, *, start_indices, limit_indices, strides):
+        if any(map(symbolic.is_symbolic, (*x.shape, *start_indices, *limit_indices))):
+            return None  # indexers have known sizes
+        steps = (1,) * x.ndim if strides is None else strides
+        refs[0].addupdate(ct, tuple(map(ds, start_indices, typeof(ct).shape, steps)))
+        return [None]
 
     def batch(self, args, dims, *, start_indices, limit_indices, strides):
         (x,), (d,) = args, dims

@@ -63,7 +63,6 @@ fail because of them are not compared either."""
 
 
 ON_PURPOSE = {
-    r"take_vjp\.with_refs\(grad_ref": "the gradient of an index is added as a whole array",
     r"^\s*jax\.jacobian\(lambda x: x\)\(tree\)": "an error of another class: JAX builds the tree "
                                                  "of Nones first",
     r"exp\.nr_devices|in_shardings_jax\(export_mesh": "several devices",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .._core.refs import is_ref
 
 __all__ = ["run_on_contents"]
 
 
-def run_on_contents(run: Callable, operands: list, written: tuple[int, ...]) -> list:
+def run_on_contents(run: Callable, operands: Sequence, written: tuple[int, ...]) -> list:
     """Run a function on the contents of references, and replace those at ``written``."""
     outs = run(*[x._content if is_ref(x) else x for x in operands])
     count = len(outs) - len(written)
