@@ -169,6 +169,15 @@ class Strict:
             type(flag).value != flag.relaxed for flag in self.flags)
 
 
+class _TraceKey(tuple):
+    """A key of :func:`trace_key`. Equal ones are one object, so that its address is its hash."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__
+
+
 class _Thread(threading.local):
     """The cached key of :func:`trace_key` of this thread; None if it must be recomputed."""
 
@@ -182,7 +191,7 @@ known: dict[str, Flag] = {}  # all flags that users may set, by name
 _traced: list[Flag] = []
 _by_python: list[Flag] = []  # flags that native code ignores: Python executes all calls
 _said: set[str] = set()  # flags whose lack of effect was logged
-_keys: dict[tuple, tuple] = {}  # all keys so far, so that equal ones are one object
+_keys: dict[tuple, _TraceKey] = {}  # all keys so far, so that equal ones are one object
 _UNUSUAL_NAMES = {"debug_bounds": "tanx_debug_bounds", "dump": "tanx_dump",
                   "program_bytes": "tanx_program_bytes", "quick_code": "tanx_quick_code",
                   "native_code": "tanx_native_code"}
@@ -202,7 +211,7 @@ def trace_key() -> tuple:
     if _thread.version != flags_version.value:
         version = flags_version.value
         key = tuple(flag.value for flag in _traced)
-        _thread.key = _keys.setdefault(key, key)
+        _thread.key = _keys.setdefault(key, _TraceKey(key))
         _thread.version = version
         watched = any(flag.value != flag.relaxed for flag in _by_python)
         situation.words[KEY] = id(_thread.key)
