@@ -123,6 +123,12 @@ class Machine:
         return self.is_arm
 
     @property
+    def orders_zeros(self) -> bool:
+        """Whether an instruction on whole vectors finds the greater of two floats, 0 and -0 among
+        them, but not NaN."""
+        return self.vector_bits == 512 and "avx512dq" in self._has
+
+    @property
     def has_half(self) -> bool:
         """Whether there is arithmetic in float16, or LLVM emulates it as fast."""
         return self.is_arm or "avx512fp16" in self._has

@@ -162,3 +162,21 @@ def test_parts_of_short_vectors_are_computed_in_lanes(count):
         assert "in 1000 vector(" in text and "once:" not in text
     for _ in range(4):
         np.testing.assert_allclose(compiled(p), squares(jnp.asarray(p)), rtol=2e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("reducer", ["max", "min"])
+def test_extremes_order_zeros_and_keep_nan(reducer, dtype):
+    """Wherever in a row the 0 among many -0, the -0 among many 0, or the NaN is."""
+    size = 150
+    greatest = np.where(np.eye(size, dtype=bool), dtype(0), dtype(-0.0))
+    rows = [greatest, -greatest, np.where(np.eye(size, dtype=bool), np.nan, dtype(1)),
+            np.random.default_rng(0).normal(size=(size, size)).astype(dtype)]
+    x = np.concatenate(rows).astype(dtype)
+    program = element_program(
+        lambda at, x: reduce(reducer, size, lambda k: x[*at, *k]), [x], x[:, 0])
+    (got,) = run(program, x)
+    zeros = got[:2 * size]
+    assert (zeros == 0).all() and (np.signbit(zeros) == (reducer == "min")).all()
+    assert np.isnan(got[2 * size:3 * size]).all()
+    np.testing.assert_array_equal(got[3 * size:], getattr(rows[3], reducer)(1))

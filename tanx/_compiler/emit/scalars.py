@@ -11,7 +11,7 @@ from ..._loops.expr import Expr, bounds
 from ..._loops.instructions import INDEX
 from .complex import Pair
 from .operations import apply
-from .values import Value, Writer, any_lane, as_mask, resized
+from .values import Value, Writer, any_lane, as_mask, extreme_so_far, resized
 
 __all__ = ["Scalar", "across_lanes", "alike", "combined", "fitted", "flat", "from_registers",
            "in_registers", "is_small", "mapped", "poison", "renamed", "whole"]
@@ -88,6 +88,9 @@ def from_registers(value: Any, like: Any) -> Scalar:
 
 def combined(reducer: str, a: Scalar, b: Scalar, dtype: np.dtype) -> Scalar:
     """Two numbers of a dtype, combined by an instruction."""
+    if reducer in ("max", "min") and isinstance(a, Value) and isinstance(b, Value) and (
+            a.type.is_float and a.type == b.type):
+        return extreme_so_far(reducer, a, b)
     return apply(reducer, (a, b), (dtype, dtype), dtype, {})
 
 

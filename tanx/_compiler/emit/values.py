@@ -24,10 +24,10 @@ from ..machine import Machine
 
 __all__ = ["F32", "F64", "I1", "I32", "I64", "I8", "Place", "Type", "Value", "Writer", "absolute",
            "any_lane", "as_mask", "bits_of", "bits_to_float", "call_lanewise", "ceil", "constant",
-           "convert", "copysign", "floor", "fma", "in_parallel", "integer", "intrinsic",
-           "lane_numbers", "maximum", "minimum", "muladd", "outlined", "polynomial", "repeat",
-           "repeat_until", "resized", "rint", "select", "shift_left", "shift_right", "sqrt",
-           "trunc", "type_of", "when_any"]
+           "convert", "copysign", "extreme_so_far", "floor", "fma", "in_parallel", "integer",
+           "intrinsic", "lane_numbers", "maximum", "minimum", "muladd", "outlined", "polynomial",
+           "repeat", "repeat_until", "resized", "rint", "select", "shift_left", "shift_right",
+           "sqrt", "trunc", "type_of", "when_any"]
 
 
 class Type:
@@ -468,13 +468,37 @@ def rint(x: Value) -> Value:
 
 
 def maximum(a, b) -> Value:
-    """The greater of two floats; NaN wins."""
+    """The greater of two floats; NaN wins, and 0 over -0."""
     return intrinsic("maximum", a, b)
 
 
 def minimum(a, b) -> Value:
-    """The lesser of two floats; NaN wins."""
+    """The lesser of two floats; NaN wins, and -0 over 0."""
     return intrinsic("minimum", a, b)
+
+
+def extreme_so_far(reducer: str, a: Value, b: Value) -> Value:
+    """The maximum or minimum of two floats, in code that waits for the result.
+
+    LLVM's code has six instructions on AVX-512, most of which wait for each other. One instruction
+    orders zeros but prefers numbers to NaN; with it three are enough: the greatest of 60,000 floats
+    takes 4.8 instead of 6.8 us (Cascade Lake, one core). Elsewhere this does not pay: the maxima of
+    a million pairs take 3 to 8 % longer.
+    """
+    type, writer = a.type, a.writer
+    bits = type.lanes * type.bits
+    if not writer.machine.orders_zeros or type.bits < 32 or bits < writer.machine.vector_bits:
+        return (maximum if reducer == "max" else minimum)(a, b)
+    if bits > writer.machine.vector_bits:
+        low, high = range(type.lanes // 2), range(type.lanes // 2, type.lanes)
+        first, last = (extreme_so_far(reducer, a.shuffled(half), b.shuffled(half))
+                       for half in (low, high))
+        return first.shuffled(range(type.lanes), last)
+    which, rounding = (Value(writer, str(n), I32) for n in (5 if reducer == "max" else 4, 4))
+    every, unused = Value(writer, "-1", integer(type.lanes)), Value(writer, "poison", type)
+    chosen = writer.call(f"llvm.x86.avx512.mask.range.p{'s' if type.bits == 32 else 'd'}.512", type,
+                         [a, b, which, unused, every, rounding])
+    return select(_binary("fcmp uno", a, b, I1), float("nan"), chosen)
 
 
 def select(condition: Value, a, b) -> Value:
