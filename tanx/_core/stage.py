@@ -38,7 +38,7 @@ from .source import is_ours, unscoped, user_source
 from .trace import EvalTrace, Trace, Tracer, context, leaked, running
 from .types import AbstractValue, ShapedArray, high_classes, typeof
 
-__all__ = ["VARIABLES", "Memory", "StageRef", "StageTrace", "StageTracer", "Staged", "captured_by",
+__all__ = ["Memory", "StageRef", "StageTrace", "StageTracer", "Staged", "captured_by",
            "clear_memories", "keeps_traces", "memory_of", "memory_of_object", "stage",
            "stage_closed"]
 
@@ -221,10 +221,6 @@ class HighStageTracer(Opaque, StageTracer):
     __slots__ = ()
 
 
-VARIABLES = frozenset((StageTracer, HighStageTracer))
-"""Classes of tracers that represent values, not references."""
-
-
 class StageRef(Reference, StageTracer):
     """A reference in the function being staged."""
 
@@ -249,6 +245,8 @@ class StageTrace(Trace):
 
     __slots__ = ("eqns", "invars", "constants", "copies", "producer", "static", "values", "debug",
                  "shares_literals")
+    plain: type[StageTracer] = StageTracer
+    high: type[StageTracer] = HighStageTracer
 
     def __init__(self, below: Trace, debug: DebugInfo | None = None, shares_literals: bool = True):
         super().__init__(below)
@@ -274,8 +272,8 @@ class StageTrace(Trace):
     def tracer(self, var: Var) -> StageTracer:
         """The value of a variable."""
         if high_classes and var.aval.is_high:
-            return HighStageTracer(self, var)
-        return StageTracer(self, var)
+            return self.high(self, var)
+        return self.plain(self, var)
 
     def literal(self, value, aval, written=None):
         return StageTracer(self, Literal(value, aval, written))
@@ -296,9 +294,9 @@ class StageTrace(Trace):
 
     def record(self, primitive, args, params):
         """Append an equation; its results as tracers."""
-        atoms, types, known = [], [], True
+        atoms, types, known, plain = [], [], True, self.plain
         for x in args:
-            atom = x.atom if type(x) is StageTracer and x._trace is self else self.atom(x)
+            atom = x.atom if type(x) is plain and x._trace is self else self.atom(x)
             atoms.append(atom)
             types.append(atom.aval)
             if known and type(atom) is not Literal and atom not in self.static:

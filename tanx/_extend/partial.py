@@ -8,54 +8,16 @@ from typing import Any
 
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from .._core.rewrite import dce
-from .._core.stage import VARIABLES
-from .._core.trace import Tracer
-from .._core.types import AbstractValue, typeof
+from .._core.types import AbstractValue
 from .._core.wrapped import WrappedFun
-from .._transforms.linearize import PartialTrace, partial_eval
+from .._transforms.linearize import PartialVal, partial_eval
 from .._transforms.transpose import backward
 from ..errors import explain
 from .rules import RuleBook
 
-__all__ = ["JaxprTracer", "PartialVal", "custom_partial_eval_rules", "dce_jaxpr_call_rule",
-           "dce_jaxpr_closed_call_rule", "dce_rules", "eval_jaxpr_transpose", "lower_jaxpr",
-           "lower_jaxpr2", "new_eqn_recipe", "partial_eval_jaxpr_custom_rules",
-           "trace_to_jaxpr_nounits"]
-
-
-class PartialVal(tuple):
-    """A known value, ``(None, value)``, or the type of an unknown one, ``(type, None)``."""
-
-    __slots__ = ()
-
-    def __new__(cls, xs: Sequence[Any]):
-        return super().__new__(cls, xs)
-
-    @classmethod
-    def known(cls, const) -> PartialVal:
-        """A known value.
-
-        >>> tanx.interpreters.partial_eval.PartialVal.known(3.0)
-        (None, 3.0)
-        """
-        return cls((None, const))
-
-    @classmethod
-    def unknown(cls, aval: AbstractValue) -> PartialVal:
-        """An unknown value of a type."""
-        return cls((aval, None))
-
-    def is_known(self) -> bool:
-        """Whether the value is known."""
-        return self[0] is None
-
-    def get_known(self):
-        """The value, or None."""
-        return self[1] if self.is_known() else None
-
-    def get_aval(self) -> AbstractValue:
-        """The type."""
-        return typeof(self[1]) if self.is_known() else self[0]
+__all__ = ["custom_partial_eval_rules", "dce_jaxpr_call_rule", "dce_jaxpr_closed_call_rule",
+           "dce_rules", "eval_jaxpr_transpose", "lower_jaxpr", "lower_jaxpr2", "new_eqn_recipe",
+           "partial_eval_jaxpr_custom_rules", "trace_to_jaxpr_nounits"]
 
 
 def trace_to_jaxpr_nounits(fun, pvals: Sequence[PartialVal],
@@ -92,32 +54,6 @@ weak_type=True), None)], ())
              for out, is_unknown in zip(outs, which)]
     open_jaxpr = jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
     return open_jaxpr, found, tuple(residuals)
-
-
-class _Recorded(type):
-    def __instancecheck__(cls, instance) -> bool:
-        return type(instance) in VARIABLES and isinstance(instance._trace, PartialTrace)
-
-
-class JaxprTracer(Tracer, metaclass=_Recorded):
-    """An unknown value of partial evaluation, for ``isinstance``.
-
-    Its equations are recorded by its trace: it has no recipe.
-    """
-
-    __slots__ = ("pval", "recipe")
-
-    def __init__(self, trace, pval: PartialVal, recipe):
-        raise NotImplementedError(explain(
-            "tanx.interpreters.partial_eval.JaxprTracer",
-            "a trace makes the tracers of its equations itself.",
-            hint="bind a primitive on tracers of the trace, and take its results."))
-
-    parents = property(lambda self: [])
-
-    def is_known(self) -> bool:
-        """Whether the value is known."""
-        return False
 
 
 def new_eqn_recipe(trace, in_tracers, out_tracers, primitive, params, effects, source_info,

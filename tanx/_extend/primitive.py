@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.flags import trace_key
 from .._core import primitive as core
 from .._core.array import Array
 from .._core.effects import no_effects
@@ -28,14 +29,19 @@ from .._core.linear import never
 from .._core.primitive import Kind
 from .._core.source import name_stack, user_source
 from .._core.stage import stage_closed
+from .._core.trace import context
 from .._core.types import AbstractValue, ShapedArray
 from .._runtime.eager import compiled
 from .._transforms.discharge import without_refs
+from .._transforms.linearize import PartialTrace
 from ..errors import explain
 from ..tree_util import tree_leaves
 from .ir import LoweringRuleContext, ModuleContext, TokenSet
 
 __all__ = ["Primitive"]
+
+_KNOWN = 2048
+"""Limit of operand types for which a primitive keeps the result of its abstract evaluation."""
 
 
 class _AnyPrimitive(type):
@@ -70,6 +76,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         self._implementation: Callable | None = None
         self._types: Callable | None = None
         self._silent = False
+        self._known: dict[tuple, tuple | None] = {}
         self._staged: dict[Any, ClosedJaxpr] = {}
 
     # -- rules as they are given -------------------------------------------------------------------
@@ -81,16 +88,21 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
 
     def def_abstract_eval(self, abstract_eval: Callable) -> Callable:
         """Set the function from the types of operands to the type of the result."""
-        self._types = lambda *types, **params: (abstract_eval(*types, **params), no_effects)
+        self._set_types(lambda *types, **params: (abstract_eval(*types, **params), no_effects))
         self._silent = True
         return abstract_eval
 
     def def_effectful_abstract_eval(self, effectful_abstract_eval: Callable) -> Callable:
         """Set the function from the types of operands to the type of the result and the effects."""
-        self._types, self._silent = effectful_abstract_eval, False
+        self._set_types(effectful_abstract_eval)
+        self._silent = False
         return effectful_abstract_eval
 
     def_effectful_abstract_eval2 = def_effectful_abstract_eval
+
+    def _set_types(self, function: Callable) -> None:
+        self._types = function
+        self._known = {key: None for key, found in self._known.items() if found is None}
 
     def def_bind_with_trace(self, bind_with_trace: Callable) -> Callable:
         """Set the function that applies the primitive in a trace."""
@@ -104,7 +116,10 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
     # -- rules as they are used --------------------------------------------------------------------
 
     def infer(self, *types, **params):
-        out = self._both(types, params)[0]
+        # Calls of the user's function may be visible. As in JAX, it is called for each equation of
+        # a tangent, and once for the equations of other programs with equal types.
+        linear = isinstance(context.trace, PartialTrace)
+        out = (self._both if linear else self.known_types)(types, params)[0]
         if isinstance(out, tuple | list) != self.multiple_results:
             raise ValueError(explain(
                 self.name, "its abstract evaluation must return a list of types if and only if the "
@@ -113,10 +128,32 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         return [_as_type(t) for t in out] if self.multiple_results else _as_type(out)
 
     def effects(self, *types, **params) -> frozenset:
-        # A rule without effects is not called again: its calls may be visible to users.
-        return frozenset() if self._silent else frozenset(self._both(types, params)[1])
+        return frozenset() if self._silent else frozenset(self.known_types(types, params)[1])
 
-    def _both(self, types, params):
+    def known_types(self, types, params) -> tuple:
+        """The type of the result and the effects, kept from an earlier call if there was one.
+
+        Where a call has failed, nothing is kept, and the function is called each time.
+        """
+        key = (trace_key(), *types, *((k, type(v), v) for k, v in sorted(params.items())))
+        try:
+            found = self._known.get(key, ())
+        except TypeError:  # a parameter is not hashable
+            found = None
+        if found:
+            return found
+        if found is None:
+            return self._both(types, params)
+        try:
+            found = self._known[key] = self._both(types, params)
+        except Exception:
+            self._known[key] = None
+            raise
+        if len(self._known) > _KNOWN:
+            self._known.pop(next(iter(self._known)), None)
+        return found
+
+    def _both(self, types, params) -> tuple:
         if self._types is None:
             raise NotImplementedError(explain(
                 self.name, f"Abstract evaluation for '{self.name}' not implemented.",

@@ -6,15 +6,18 @@ to it is used by every transformation, and it contains the rules of our primitiv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any, cast
 
+from .._core.jaxpr import JaxprEqn, Literal
 from .._core.linear import Expansion, Never, Zero, instantiate, is_linear
 from .._core.primitive import Primitive as AnyPrimitive
 from .._core.primitive import primitives
+from .._core.trace import context
 from .._core.types import typeof
 from .._ops.derive import sum_cotangents
 from .._transforms.jvp import jvp as run_jvp
+from .._transforms.linearize import JaxprTracer, PartialTrace
 from .primitive import Primitive
 
 __all__ = ["RuleBook", "as_given", "defbilinear", "defjvp", "defjvp2", "deflinear", "deflinear2",
@@ -83,23 +86,57 @@ def in_tuples(rule: Callable) -> Callable:
     return of_lists
 
 
+def _replayed(rule: Callable) -> Callable:
+    """A user's ``jvp`` rule; after it, users' primitives are asked for the types of its equations.
+
+    JAX records the tangents of a rule first, and copies the equations that are needed into the
+    linear program afterwards. It infers their types again then, which abstract evaluations that
+    print show. The equations are not copied here: only users' functions are called.
+    """
+    def jvp(primals, tangents, **params):
+        trace = context.trace
+        if not isinstance(trace, PartialTrace):
+            return rule(tuple(primals), tuple(tangents), **params)
+        start = len(trace.eqns)
+        out, out_tangents = rule(tuple(primals), tuple(tangents), **params)
+        recorded = trace.eqns[start:]
+        if any(type(eqn.primitive) is Primitive for eqn in recorded):
+            for eqn in _behind(out_tangents, recorded):
+                if type(eqn.primitive) is Primitive:
+                    eqn.primitive.known_types([v.aval for v in eqn.invars], eqn.params)
+        return out, out_tangents
+
+    jvp.given = rule  # type: ignore[attr-defined]
+    return jvp
+
+
+def _behind(values, eqns: Sequence[JaxprEqn]) -> list[JaxprEqn]:
+    """The equations that traced values depend on, and those with effects, in order."""
+    needed = {x.atom for x in (values if isinstance(values, tuple | list) else [values])
+              if isinstance(x, JaxprTracer)}
+    found = []
+    for eqn in reversed(eqns):
+        if eqn.effects or not needed.isdisjoint(eqn.outvars):
+            needed.update(v for v in eqn.invars if type(v) is not Literal)
+            found.append(eqn)
+    return found[::-1]
+
+
 def as_given(primitive: AnyPrimitive, rule: Callable) -> Callable:
     """The rule with the signature that its author wrote."""
     return getattr(rule, "given", rule)
 
 
-primitive_jvps = RuleBook("jvp", in_tuples, _called_rule)
+primitive_jvps = RuleBook("jvp", _replayed, _called_rule)
 primitive_transposes = RuleBook("transpose")
 
 
 # -- rules by their parts --------------------------------------------------------------------------
 
 
-def _zero_like(primitive, primals, params) -> Any:
-    out = primitive.infer(*map(typeof, primals), **params)
-    if primitive.multiple_results:
-        return [Zero(t.to_tangent()) for t in out]
-    return Zero(out.to_tangent())
+def _zero_like(primitive: AnyPrimitive, out) -> Any:
+    """The zero tangent of a result."""
+    return [*map(Zero.tangent_of, out)] if primitive.multiple_results else Zero.tangent_of(out)
 
 
 def defjvp(primitive, *jvprules) -> None:
@@ -129,7 +166,7 @@ def defjvp2(primitive, *jvprules) -> None:
     """
     def jvp(primals, tangents, **params):
         out = primitive.bind(*primals, **params)
-        total = _zero_like(primitive, primals, params)
+        total = _zero_like(primitive, out)
         for rule, tangent in zip(jvprules, tangents):
             if rule is not None and type(tangent) is not Zero:
                 total = sum_cotangents(total, rule(tangent, out, *primals, **params))
@@ -162,7 +199,7 @@ def deflinear2(primitive, transpose_rule) -> None:
     def jvp(primals, tangents, **params):
         out = primitive.bind(*primals, **params)
         if all(type(t) is Zero for t in tangents):
-            return out, _zero_like(primitive, primals, params)
+            return out, _zero_like(primitive, out)
         return out, primitive.bind(*map(instantiate, tangents), **params)
 
     def transpose(ct, *args, **params):

@@ -14,18 +14,94 @@ from typing import Any
 
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 from .._core.linear import Zero
-from .._core.stage import VARIABLES, StageTrace, stage
+from .._core.opaque import Opaque
+from .._core.stage import StageTrace, StageTracer, stage
 from .._core.trace import Trace, context, running
 from .._core.types import AbstractValue, typeof
 from .jvp import jvp
 
-__all__ = ["PartialTrace", "linearize", "partial_eval", "partial_eval_jaxpr"]
+__all__ = ["JaxprTracer", "PartialTrace", "PartialVal", "linearize", "partial_eval",
+           "partial_eval_jaxpr"]
+
+
+class PartialVal(tuple):
+    """A known value, ``(None, value)``, or the type of an unknown one, ``(type, None)``."""
+
+    __slots__ = ()
+
+    def __new__(cls, xs: Sequence[Any]):
+        return super().__new__(cls, xs)
+
+    @classmethod
+    def known(cls, const) -> PartialVal:
+        """A known value.
+
+        >>> tanx.interpreters.partial_eval.PartialVal.known(3.0)
+        (None, 3.0)
+        """
+        return cls((None, const))
+
+    @classmethod
+    def unknown(cls, aval: AbstractValue) -> PartialVal:
+        """An unknown value of a type."""
+        return cls((aval, None))
+
+    def is_known(self) -> bool:
+        """Whether the value is known."""
+        return self[0] is None
+
+    def get_known(self):
+        """The value, or None."""
+        return self[1] if self.is_known() else None
+
+    def get_aval(self) -> AbstractValue:
+        """The type."""
+        return typeof(self[1]) if self.is_known() else self[0]
+
+
+class JaxprTracer(StageTracer):
+    """An unknown value of partial evaluation; the trace records its equations."""
+
+    __module__ = "tanx.interpreters.partial_eval"  # its public place, even if not imported
+    __slots__ = ()
+
+    # Attributes that programs for JAX use.
+
+    @property
+    def pval(self) -> PartialVal:
+        """The type of the value."""
+        return PartialVal.unknown(self.aval)
+
+    @property
+    def recipe(self) -> None:
+        """How to compute the value: None, because the trace keeps the equations."""
+        return None
+
+    @property
+    def parents(self) -> list:
+        """The operands of the equation in ``recipe``: none."""
+        return []
+
+    def is_known(self) -> bool:
+        """Whether the value is known."""
+        return False
+
+
+class HighJaxprTracer(Opaque, JaxprTracer):
+    """An unknown value of a high type."""
+
+    __slots__ = ()
+
+
+_UNKNOWN = frozenset((JaxprTracer, HighJaxprTracer))
 
 
 class PartialTrace(StageTrace):
     """Records only operations that depend on its own arguments."""
 
     __slots__ = ()
+    plain = JaxprTracer
+    high = HighJaxprTracer
     below: Trace
 
     def __init__(self, below, debug=None):
@@ -40,11 +116,11 @@ class PartialTrace(StageTrace):
 
     def unknown(self, x) -> bool:
         """Whether a value depends on arguments of this trace."""
-        return type(x) in VARIABLES and x._trace is self
+        return type(x) in _UNKNOWN and x._trace is self
 
     def process(self, primitive, args, params):
         for x in args:
-            if type(x) in VARIABLES and x._trace is self:
+            if type(x) in _UNKNOWN and x._trace is self:
                 break
         else:
             context.trace = self.below

@@ -15,8 +15,6 @@ from .._extend.jaxprs import (
     trace_to_jaxpr_dynamic,
 )
 from .._extend.partial import (
-    JaxprTracer,
-    PartialVal,
     custom_partial_eval_rules,
     dce_jaxpr_call_rule,
     dce_jaxpr_closed_call_rule,
@@ -27,5 +25,6 @@ from .._extend.partial import (
     partial_eval_jaxpr_custom_rules,
     trace_to_jaxpr_nounits,
 )
+from .._transforms.linearize import JaxprTracer, PartialVal
 
 publish(__name__, shown)

@@ -70,7 +70,6 @@ ON_PURPOSE = {
     r"temp_size_in_bytes": "temporaries take less memory",
     r"save_and_offload_only_these_names": "residuals stay in memory, which is the host's",
     r"\bcustom_remat\b": "jax.custom_remat, which JAX 0.12 removed",
-    r"api\.grad\(square_add_prim\)": "grad infers the type of a linear equation once, not twice",
     r"fns = .* dir\(random\)|print\(.*for x in fns\)\)": "jax.random.Key, which JAX 0.12 has",
     r"x\.reshape\(jnp\.array\(x\.shape\)\.prod\(\)\)": "it depends on no argument",
     r"^c\.mul = False": "a change of a static object is seen (docs/gotchas/01_static_state.md)",

@@ -294,3 +294,74 @@ def test_a_rule_of_ours_can_be_replaced_for_a_while():
     finally:
         del ad.primitive_jvps[primitives.sin_p]
     assert tanx.grad(jnp.sin)(0.0) == 1.0
+
+
+def _multiply_add(asked, seen):
+    """A primitive ``x * y + z``; lists record the calls of its rules."""
+    p = Primitive("multiply_add")
+    p.def_impl(lambda x, y, z: x * y + z)
+
+    def types(x, y, z):
+        asked.append(f"{x} {y} {z}")
+        return ShapedArray(x.shape, x.dtype)
+
+    def jvp(primals, tangents):
+        seen.extend((str(type(t)), str(t)) for t in tangents if type(t) is not ad.Zero)
+        (x, y, z), (xt, yt, zt) = primals, map(ad.instantiate_zeros, tangents)
+        p.bind(xt, x, zt)  # not needed: not copied
+        return p.bind(x, y, z), p.bind(xt, y, p.bind(x, yt, zt))
+
+    def transpose(ct, x, y, z):
+        if ad.is_undefined_primal(x):
+            return ct * y, None, ct
+        return None, x * ct, ct
+
+    p.def_abstract_eval(types)
+    ad.primitive_jvps[p], ad.primitive_transposes[p] = jvp, transpose
+    mlir.register_lowering(p, mlir.lower_fun(lambda x, y, z: x * y + z, multiple_results=False))
+    return p
+
+
+@tanx.enable_checks(False)  # the checker of jaxprs infers types, too
+def test_calls_of_abstract_evaluation_are_those_of_jax():
+    asked, seen = [], []
+    p = _multiply_add(asked, seen)
+    grad = tanx.grad(lambda a, b: p.bind(a, a, b))
+    weak, strong = "~float32[] ~float32[] ~float32[]", "~float32[] ~float32[] float32[]"
+    assert grad(2.0, 10.0) == 4.0
+    # Three equations are recorded, two are needed and copied into the linear program.
+    assert asked == [weak, weak, strong, weak, strong]
+    assert set(seen) == {("<class 'tanx.interpreters.partial_eval.JaxprTracer'>",
+                          "Traced<~float32[]:JaxprTrace>")}
+    for _ in range(4):
+        asked.clear()
+        assert grad(2.0, 10.0) == 4.0
+        assert asked == [weak, weak, strong]  # the types of the copies are known
+    asked.clear()
+    compiled = tanx.jit(lambda a, b: p.bind(a, a, p.bind(a, a, b)))
+    assert [compiled(2.0, 10.0) for _ in range(4)] == [18.0] * 4
+    assert asked == []
+
+
+@tanx.enable_checks(False)
+def test_abstract_evaluation_that_failed_is_called_each_time():
+    p = Primitive("late")
+    with pytest.raises(NotImplementedError):
+        tanx.make_jaxpr(p.bind)(1.0)
+    asked = []
+    p.def_abstract_eval(lambda x: asked.append(str(x)) or ShapedArray(x.shape, x.dtype))
+    for _ in range(3):
+        tanx.make_jaxpr(lambda x: p.bind(p.bind(x)))(1.0)
+    assert asked == ["~float32[]", "float32[]", "~float32[]", "~float32[]"]
+    p.def_abstract_eval(lambda x: ShapedArray((2,), x.dtype))
+    assert tanx.eval_shape(p.bind, jnp.float32(1.0)).shape == (2,)  # another function, asked anew
+
+
+def test_abstract_evaluation_is_called_for_each_kind_of_parameters():
+    p = Primitive("of_parameters")
+    p.def_abstract_eval(lambda x, *, of: ShapedArray(
+        (len(of),) if isinstance(of, list) else (), type(of) is bool and np.int32 or x.dtype))
+    for of, dtype, shape in [(1, np.float32, ()), (True, np.int32, ()), ([1, 2], np.float32, (2,))]:
+        for _ in range(2):
+            out = tanx.eval_shape(lambda x, of=of: p.bind(x, of=of), 1.0)
+            assert (out.dtype, out.shape) == (dtype, shape)
