@@ -62,12 +62,25 @@ def pulled(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None,
     """
     given = [ct for ct, nz in zip(cts, nonzero) if nz]
     given = [Zero(v.aval) if ct is None else ct for ct, v in zip(given, jaxpr.outvars)]
+    if float in map(type, given) or complex in map(type, given):
+        given = _numbers_for_rules(jaxpr, given)
     with backward_logs(logs is not None) as found:
         cts = backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars], given,
                        as_given=True, wanted=wanted, refs=refs)
     if logs is not None:
         logs.update(found)
     return cts
+
+
+def _numbers_for_rules(jaxpr, cts: list) -> list:
+    """Cotangents as arrays, except for Python numbers that go to users' rules.
+
+    As in JAX, a rule of ``custom_vjp`` gets the number that was given: it may log it, or branch on
+    it. Our own rules use the types of their cotangents.
+    """
+    users = {v for eqn in jaxpr.eqns if eqn.primitive.is_users for v in eqn.outvars}
+    return [as_array(ct) if type(ct) in (float, complex) and v not in users else ct
+            for v, ct in zip(jaxpr.outvars, cts)]
 
 
 class VJP(Partial):
@@ -252,7 +265,7 @@ class Pullback:
             raise ValueError(explain(
                 "tanx.vjp", f"a cotangent must have the type of the result of {self.name}.",
                 f"result:    {aval}", f"cotangent: {found}, expected {expected}"))
-        return as_array(ct)
+        return ct if type(ct) in (float, complex) else as_array(ct)
 
 
 class Transposed(Pullback):

@@ -5,6 +5,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
+from tanx import lax
 
 
 def product():
@@ -73,3 +74,37 @@ def test_rules_by_parts(with_logs):
     for transform in (tanx.grad, lambda f: tanx.grad(tanx.checkpoint(f)),
                       lambda f: tanx.jit(tanx.grad(f))):
         assert np.allclose(transform(f)(1.0), 3 * np.cos(1.0))
+
+
+def _passing_on(seen):
+    """A function ``2 * x`` whose rule returns the cotangent that it gets, and records its type."""
+    f = tanx.custom_vjp(lambda x: 2 * x)
+    f.defvjp(lambda x: (f(x), None), lambda _, ct: seen.append(type(ct)) or (ct,))
+    return f
+
+
+@pytest.mark.parametrize("ct, kind", [(2.0, float), (jnp.float32(2.0), tanx.Array),
+                                      (np.float32(2.0), tanx.Array)])
+def test_a_rule_gets_the_python_number_that_is_given(ct, kind):
+    seen = []
+    f = _passing_on(seen)
+    assert tanx.vjp(f, 1.0)[1](ct) == (2.0,) and seen == [kind]
+    assert tanx.vjp(lambda x: (x, f(f(x))), 1.0)[1]((ct, ct)) == (4.0,) and seen == [kind] * 3
+    assert tanx.vjp(lambda x: -f(x), 1.0)[1](ct) == (-2.0,) and seen[3:] == [tanx.Array]
+
+
+@pytest.mark.parametrize("before", [
+    jnp.sum, jnp.prod, lambda x: x[1], lambda x: x @ x, lambda x: jnp.where(x[0] > 0, x[0], x[2]),
+    lambda x: lax.scan(lambda c, y: (c * y, None), 1.0, x)[0],
+    lambda x: lax.cond(x[0] > 0, jnp.max, jnp.min, x), tanx.jit(jnp.sum),
+    tanx.checkpoint(lambda x: jnp.sin(x).sum())])
+def test_python_numbers_from_rules_go_through_other_rules(before):
+    f = _passing_on([])
+    x = jnp.arange(1.0, 4.0)
+    expected = tanx.grad(before)(x) * 3.0
+    pull = tanx.vjp(lambda x: f(before(x)), x)[1]
+    compiled = tanx.jit(lambda x: tanx.vjp(lambda x: f(before(x)), x)[1](3.0)[0])
+    for _ in range(4):
+        for found in (pull(3.0)[0], compiled(x)):
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+            assert tanx.typeof(found).strip_weak_type() == tanx.typeof(x)

@@ -66,7 +66,6 @@ ON_PURPOSE = {
     r"^\s*jax\.jacobian\(lambda x: x\)\(tree\)": "an error of another class: JAX builds the tree "
                                                  "of Nones first",
     r"exp\.nr_devices|in_shardings_jax\(export_mesh": "several devices",
-    r"f_vjp\.with_logs\(": "a rule gets a number as an array",
     r"temp_size_in_bytes": "temporaries take less memory",
     r"save_and_offload_only_these_names": "residuals stay in memory, which is the host's",
     r"\bcustom_remat\b": "jax.custom_remat, which JAX 0.12 removed",
