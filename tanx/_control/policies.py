@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .._base.tuples import NamedTuple
+from .remat import Offloadable
 
 __all__ = ["checkpoint_dots", "checkpoint_dots_with_no_batch_dims", "dots_saveable",
            "dots_with_no_batch_dims_saveable", "everything_saveable", "nothing_saveable",
@@ -31,13 +31,6 @@ class _Answer:
 
 
 Saveable, Recompute = _Answer("Saveable", True), _Answer("Recompute", False)
-
-
-class Offloadable(NamedTuple):
-    """Store the value in another memory; the CPU has only one, so it stays there."""
-
-    src: str
-    dst: str
 
 
 def everything_saveable(*_, **__) -> bool:

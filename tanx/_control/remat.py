@@ -6,12 +6,13 @@ A policy says which values may be stored anyway; it is called for each equation.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import tree_util
 from .._base.flags import trace_key
 from .._base.traceback import boundary
+from .._base.tuples import NamedTuple
 from .._core.axes import axis_sizes
 from .._core.jaxpr import (
     Atom,
@@ -28,9 +29,11 @@ from .._core.naming import debug_info, name_of, wraps
 from .._core.primitive import Kind, Primitive
 from .._core.reads import absorb, reading
 from .._core.rewrite import dce, inline_calls, prune_constants, substitute
+from .._core.spaces import MemorySpace
 from .._core.stage import Staged, memory_of, stage, stage_closed
 from .._core.trace import running
-from .._core.types import typeof
+from .._core.types import ShapedArray, typeof
+from .._ops.annotations import ArrayCopySemantics, device_put_p
 from .._ops.base import as_array
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward
@@ -39,7 +42,23 @@ from .call import Call, jit_p
 from .custom import flat_leaves
 from .remat_loops import expose_loops
 
-__all__ = ["checkpoint", "checkpoint_name", "checkpoint_name_fwd", "name_p", "remat", "remat_p"]
+__all__ = ["Offloadable", "checkpoint", "checkpoint_name", "checkpoint_name_fwd", "name_p", "remat",
+           "remat_p"]
+
+
+class Offloadable(NamedTuple):
+    """An answer of a policy: store the value in another memory.
+
+    On the CPU the two are the same, and nothing moves.
+    """
+
+    src: str
+    dst: str
+
+    @property
+    def space(self) -> MemorySpace:
+        """The memory space of the stored value."""
+        return MemorySpace.Host if self.dst == MemorySpace.Host.kind else MemorySpace.Device
 
 
 def _transposed_body(closed: ClosedJaxpr, linear_args: tuple[bool, ...],
@@ -73,27 +92,26 @@ def _split_by_policy(closed: ClosedJaxpr, unknown: tuple[bool, ...], policy: Cal
     """
     wanted: list[Var] = []
     again: dict[Var, Atom] = {}
+    moved: dict[Var, Var] = {}
     if any(effect.observable for effect in closed.effects):
         policy = _or_effects(policy)
     if policy is not None:
         closed = inline_calls(closed, _body_of_jit)  # a policy applies inside of functions
         closed, wanted, again = expose_loops(closed, unknown, policy)  # and into loops
-        repeated = set(again.values())
-        wanted = list(dict.fromkeys([*wanted, *(
-            v for e in closed.eqns for v in e.outvars if repeated.isdisjoint(e.outvars)
-            and policy(e.primitive, *(a.aval for a in e.invars), **e.params))]))
+        allowed, moved = _stored_values(closed, policy, set(again.values()))
+        wanted = list(dict.fromkeys([*wanted, *allowed]))
     jaxpr = closed.jaxpr
-    both = ClosedJaxpr(jaxpr.replace(outvars=[*jaxpr.outvars, *wanted]), closed.consts)
-    known, _, which, _ = partial_eval_jaxpr(both, unknown)
+    outs = [*jaxpr.outvars, *(moved.get(v, v) for v in wanted)]
+    both = jaxpr.replace(outvars=outs, eqns=_with_transfers(jaxpr.eqns, moved))
+    known, _, which, _ = partial_eval_jaxpr(ClosedJaxpr(both, closed.consts), unknown)
     which, found = which[:len(jaxpr.outvars)], which[len(jaxpr.outvars):]
     storable = [v for v, u in zip(wanted, found) if not u]
     stored = set(storable)
     jaxpr = substitute(jaxpr, {v: w for v, w in again.items() if v not in stored})
     outs = [v for v, u in zip(jaxpr.outvars, which) if u]
     later, needed = dce(
-        jaxpr.replace(invars=[*storable, *jaxpr.invars], outvars=outs, eqns=[
-            _not_giving(e, stored) for e in jaxpr.eqns
-            if not (e.outvars and all(v in stored for v in e.outvars))]),
+        jaxpr.replace(invars=[*(moved.get(v, v) for v in storable), *jaxpr.invars], outvars=outs,
+                      eqns=[new for e in jaxpr.eqns for new in _without(e, stored, moved)]),
         [True] * len(outs))
     later = later.replace(invars=[v for v, n in zip(later.invars, needed) if n])
     used = [True] * which.count(False) + needed[:len(storable)]
@@ -104,17 +122,51 @@ def _split_by_policy(closed: ClosedJaxpr, unknown: tuple[bool, ...], policy: Cal
 
 def _or_effects(policy: Callable | None) -> Callable:
     """A policy that also stores results of effects, which must not happen again."""
-    def stored(primitive, *types, **params) -> bool:
-        return bool(policy is not None and policy(primitive, *types, **params)) or any(
+    def stored(primitive, *types, **params):
+        return policy is not None and policy(primitive, *types, **params) or any(
             effect.observable for effect in primitive.effects(*types, **params))
     return stored
 
 
-def _not_giving(eqn: JaxprEqn, stored: set[Var]) -> JaxprEqn:
-    """An equation without the results that are stored already."""
+def _stored_values(closed: ClosedJaxpr, policy: Callable, repeated: set[Atom],
+                   ) -> tuple[list[Var], dict[Var, Var]]:
+    """The values that a policy allows to be stored, and copies of those that it offloads."""
+    wanted: list[Var] = []
+    moved: dict[Var, Var] = {}
+    for e in closed.eqns:
+        if not repeated.isdisjoint(e.outvars):
+            continue
+        answer = policy(e.primitive, *(a.aval for a in e.invars), **e.params)
+        if answer:
+            wanted += e.outvars
+        if type(answer) is Offloadable:
+            moved.update((v, Var(v.aval.update(memory_space=answer.space))) for v in e.outvars
+                         if type(v) is Var and type(v.aval) is ShapedArray)
+    return wanted, moved
+
+
+def _transfer(source: Var, target: Var, eqn: JaxprEqn) -> JaxprEqn:
+    """An equation that copies a value of ``eqn`` to the memory space of ``target``."""
+    return JaxprEqn([source], [target], device_put_p, {
+        "devices": (target.aval.memory_space,), "srcs": (None,),
+        "copy_semantics": (ArrayCopySemantics.ALWAYS_COPY,)}, source_info=eqn.source_info)
+
+
+def _with_transfers(eqns: Sequence[JaxprEqn], moved: dict[Var, Var]) -> list[JaxprEqn]:
+    """Equations with copies of offloaded values after those that compute them."""
+    return [new for e in eqns for new in (
+        e, *(_transfer(v, moved[v], e) for v in e.outvars if v in moved))]
+
+
+def _without(eqn: JaxprEqn, stored: set[Var], moved: dict[Var, Var]) -> list[JaxprEqn]:
+    """An equation without the results that are stored already; offloaded ones are copied back."""
     if stored.isdisjoint(eqn.outvars):
-        return eqn
-    return eqn.replace(outvars=[DropVar(v.aval) if v in stored else v for v in eqn.outvars])
+        return [eqn]
+    back = [_transfer(moved[v], v, eqn) for v in eqn.outvars if v in stored and v in moved]
+    if all(v in stored for v in eqn.outvars):
+        return back
+    return [eqn.replace(outvars=[DropVar(v.aval) if v in stored else v for v in eqn.outvars]),
+            *back]
 
 
 def _body_of_jit(eqn: JaxprEqn) -> ClosedJaxpr | None:

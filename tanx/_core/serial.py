@@ -37,6 +37,7 @@ from ..dtypes import ExtendedDType, is_extended, short_name, stored
 from .array import Array
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .primitive import Name, Primitive, parameter_constants, parameter_types, primitives
+from .spaces import MemorySpace
 from .types import AbstractToken, ShapedArray
 
 __all__ = ["CONSTANTS_LIMIT", "Serial", "Unwritable", "array_data", "for_caches", "write",
@@ -187,11 +188,14 @@ class _Writer:
     def type(self, aval) -> str:
         text = self.types.get(aval)
         if text is None:
-            if type(aval) is ShapedArray and aval.placement is None:
+            written = aval
+            if type(aval) is ShapedArray and aval.placement is not None:
+                written = aval.update(memory_space=MemorySpace.Device)  # spaces are only shown
+            if type(written) is ShapedArray and written.placement is None:
                 self.dtype(aval.dtype)
                 if any(type(d) is DimExpr for d in aval.shape):
                     self.scope = scope_of(aval.shape)
-                text = aval.str_short(short_dtypes=True) + ("~" if aval.weak_type else "")
+                text = written.str_short(short_dtypes=True) + ("~" if aval.weak_type else "")
             elif type(aval) is AbstractToken:
                 text = "token"
             else:

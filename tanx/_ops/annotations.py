@@ -19,6 +19,7 @@ from .._core.mesh import AbstractMesh, AxisType, Committed, Mesh, concrete_mesh,
 from .._core.placement import on_mesh
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named, refuse_types
+from .._core.spaces import MemorySpace
 from .._core.spec import PartitionSpec
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, typeof
@@ -129,7 +130,8 @@ class DevicePut(Primitive):
             raise ValueError(explain(
                 "tanx.lax.device_put_p", "there must be one target for each operand.",
                 f"operands: {', '.join(map(str, types))}", f"devices: {devices}"))
-        return list(types)
+        return [t.update(memory_space=d) if isinstance(d, MemorySpace) else t
+                for t, d in zip(types, devices)]
 
     def divided(self, *types, **params):
         return [t.entries for t in types]
@@ -146,7 +148,9 @@ class DevicePut(Primitive):
         wanted = [k for k, (x, ct) in enumerate(zip(operands, cts))
                   if is_linear(x) and not is_zero(ct)]
         back = _chosen(params, wanted)
-        back["devices"], back["srcs"] = back["srcs"], back["devices"]
+        back["devices"], back["srcs"] = tuple(
+            operands[k].aval.memory_space if isinstance(d, MemorySpace) else s
+            for k, s, d in zip(wanted, back["srcs"], back["devices"])), back["devices"]
         moved = dict(zip(wanted, self.bind(*(cts[k] for k in wanted), **back)))
         return [moved.get(k) for k in range(len(operands))]
 
@@ -158,6 +162,12 @@ class DevicePut(Primitive):
 
     def is_view(self, **params):
         return True
+
+    def written(self, params):
+        """Without memory spaces, which are the same memory on the CPU: types do not state them."""
+        return self.name, {**params, **{name: tuple(
+            None if isinstance(d, MemorySpace) else d for d in params[name])
+            for name in ("devices", "srcs")}}
 
 
 def _chosen(params: dict, which: list[int]) -> dict:

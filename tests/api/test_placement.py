@@ -63,7 +63,11 @@ def test_spaces_of_memory():
             np.testing.assert_array_equal(y, 2 * np.asarray(x))
             assert y.dtype == np.float32 and not y.weak_type
     text = str(tanx.make_jaxpr(lambda x: tanx.device_put(x, Space.Host))(x))
-    assert "devices=(MemorySpace.Host,)" in text
+    assert "devices=(MemorySpace.Host,)" in text and "b:f32<host>[3] = device_put" in text
+    back = tanx.make_jaxpr(tanx.grad(lambda x: tanx.device_put(
+        tanx.device_put(x, Space.Host), Space.Device).sum()))(x)
+    puts = [e.outvars[0].aval for e in back.eqns if e.primitive.name == "device_put"]
+    assert [str(aval) for aval in puts] == ["float32<host>[3]", "float32[3]"] * 2
     assert any(y is x for y in CPU.live_buffers())
 
 

@@ -147,9 +147,10 @@ def product(x):
      {"sin", "exp", "cos", "name"}),
     (policies.save_and_offload_only_these_names(
         names_which_can_be_saved=["sine"], names_which_can_be_offloaded=["exp"],
-        offload_src="device", offload_dst="pinned_host"), {"dot_general", "exp", "cos"}),
+        offload_src="device", offload_dst="pinned_host"),
+     {"dot_general", "exp", "cos", "device_put"}),
     (policies.offload_dot_with_no_batch_dims("device", "pinned_host"),
-     {"sin", "exp", "cos", "name"}),
+     {"sin", "exp", "cos", "name", "device_put"}),
 ], ids=lambda value: getattr(value, "__qualname__", "-").split(".")[0])
 @pytest.mark.parametrize("body", [product, tanx.jit(product)], ids=["plain", "jit"])
 def test_policies(policy, again, body):
@@ -209,6 +210,63 @@ def test_print_saved_residuals(capsys):
     here = printed.__code__.co_firstlineno + 1
     assert (f"f32[3] output of jitted function 'fun' from FILE:{here}:8 ({printed.__qualname__})"
             in printed(tanx.jit(fun)))
+
+
+OFFLOADING = policies.save_and_offload_only_these_names(
+    names_which_can_be_saved=["sine"], names_which_can_be_offloaded=["exp"],
+    offload_src="device", offload_dst="pinned_host")
+
+
+def offloaded(x):
+    sine = checkpoint_name(jnp.sin(x), "sine")
+    return jnp.sum(jnp.sin(checkpoint_name(jnp.exp(sine), "exp")))
+
+
+def test_offloaded_residuals_are_on_the_host(capsys):
+    fun = tanx.checkpoint(offloaded, policy=OFFLOADING)
+    ad_checkpoint.print_saved_residuals(fun, X)
+    line = offloaded.__code__.co_firstlineno
+    assert capsys.readouterr().out.replace(__file__, "FILE").splitlines() == [
+        "f32[3] from the argument x",
+        f"f32[3] named 'sine' from FILE:{line + 1}:11 (offloaded)",
+        f"f32<host>[3] output of device_put from FILE:{line + 2}:27 (offloaded)"]
+    closed = tanx.make_jaxpr(tanx.grad(fun))(X)
+    puts = [e for e in closed.eqns if e.primitive.name == "device_put"]
+    assert [str(e.outvars[0].aval) for e in puts] == ["float32<host>[3]"]
+    assert puts[0].params["devices"] == (tanx.memory.Space.Host,)
+    (call,) = [e for e in closed.eqns if e.primitive.name == "remat2"]
+    back = [e for e in call.params["jaxpr"].eqns if e.primitive.name == "device_put"]
+    assert [(str(e.invars[0].aval), str(e.outvars[0].aval)) for e in back] == [
+        ("float32<host>[3]", "float32[3]")]
+    assert tanx.typeof(tanx.grad(fun)(X)) == tanx.typeof(X)
+
+
+@pytest.mark.parametrize("body", [
+    offloaded, tanx.jit(offloaded), lambda x: tanx.vmap(offloaded)(x[None]).sum(),
+    lambda x: lax.cond(x[1] > 0, offloaded, jnp.sum, x),
+    lambda x: lax.top_k(checkpoint_name(jnp.sin(x), "exp"), 2)[0].prod(),
+    lambda x: lax.scan(lambda c, y: (offloaded(c * y) * x, None), x, jnp.ones((3, 3)))[0].sum()],
+    ids=["plain", "jit", "vmap", "cond", "top_k", "scan"])
+@pytest.mark.parametrize("policy", [
+    OFFLOADING, lambda prim, *_, **__: ad_checkpoint.Offloadable("device", "pinned_host")],
+    ids=["names", "all"])
+def test_offloading_changes_no_derivatives(body, policy):
+    fun = tanx.checkpoint(body, policy=policy)
+    repeated = lambda x: lax.fori_loop(0, 2, lambda _, y: y * fun(x), 1.0)
+    for transformed in (tanx.grad, tanx.hessian, lambda f: tanx.jacrev(tanx.grad(f))):
+        expected = transformed(body)(X + 1)
+        compiled = tanx.jit(transformed(fun))
+        for found in [transformed(fun)(X + 1), *(compiled(X + 1) for _ in range(4))]:
+            np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-5)
+    np.testing.assert_allclose(tanx.grad(repeated)(X + 1), 2 * body(X + 1) * tanx.grad(body)(X + 1),
+                               rtol=2e-5, atol=1e-5)
+
+
+def test_offloading_functions_are_exported():
+    gradient = tanx.jit(tanx.grad(tanx.checkpoint(offloaded, policy=OFFLOADING)))
+    exported = tanx.export.deserialize(tanx.export.export(gradient)(X).serialize())
+    for _ in range(4):
+        np.testing.assert_allclose(exported.call(X), tanx.grad(offloaded)(X), rtol=1e-6)
 
 
 # --- Arguments ------------------------------------------------------------------------------------

@@ -67,7 +67,6 @@ ON_PURPOSE = {
                                                  "of Nones first",
     r"exp\.nr_devices|in_shardings_jax\(export_mesh": "several devices",
     r"temp_size_in_bytes": "temporaries take less memory",
-    r"save_and_offload_only_these_names": "residuals stay in memory, which is the host's",
     r"\bcustom_remat\b": "jax.custom_remat, which JAX 0.12 removed",
     r"fns = .* dir\(random\)|print\(.*for x in fns\)\)": "jax.random.Key, which JAX 0.12 has",
     r"x\.reshape\(jnp\.array\(x\.shape\)\.prod\(\)\)": "it depends on no argument",
