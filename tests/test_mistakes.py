@@ -1,5 +1,6 @@
 """Messages for mistakes of new users: the function that was called, the rule, values, a hint."""
 
+import numpy as np
 import pytest
 
 import tanx
@@ -31,6 +32,10 @@ tanx.numpy.zeros: a shape is a sequence of integers known while tracing.
 tanx.jit: argument x of <lambda> is not an array.
   value: {1.0, 2.0} of type set
   Hint: pass a tuple, a list or an array of its elements."""),
+    (lambda: tanx.jit(lambda x: x)(np.array(["a", "b"])), TypeError, """\
+tanx.jit: argument x of <lambda> is not an array.
+  value: array(['a', 'b'], dtype='<U1') of type ndarray
+  Hint: arrays hold booleans, numbers or keys, not elements of dtype <U1."""),
 ])
 def test_messages(mistake, kind, message):
     with pytest.raises(kind) as caught:
@@ -64,3 +69,23 @@ def test_missing_names_show_no_frames_of_tanx():
     with pytest.raises(AttributeError) as caught:
         tanx.nothing  # noqa: B018
     assert caught.traceback[-1].path.name == "test_mistakes.py"
+
+
+@pytest.mark.parametrize("x", [np.array(["a", "b"]), np.array([None, 1.0]), np.array([b"a"]),
+                               np.array(["2020-01-01"], "datetime64[D]"), np.zeros(2, "i4,f4")],
+                         ids=lambda x: str(x.dtype))
+@pytest.mark.parametrize("use", [
+    tanx.jit(lambda x: x), tanx.jit(lambda x: 1.0), tanx.vmap(lambda x: x),
+    tanx.grad(lambda x: 1.0), tanx.device_put, tanx.typeof, jnp.zeros_like, jnp.add, jnp.asarray,
+    lax.sin, lambda x: lax.full((2,), x[0]), lambda x: lax.scan(lambda c, y: (c, y), 0.0, x),
+    lambda x: tanx.eval_shape(lambda y: y, x), lambda x: tanx.make_jaxpr(lambda y: y)(x)])
+def test_elements_that_are_no_numbers(use, x):
+    """A TypeError, each time: the first calls of a compiled function are not the only ones."""
+    for _ in range(4):
+        with pytest.raises(TypeError):
+            use(*[x] * (1 + (use is jnp.add)))
+
+
+def test_float0_is_valid():
+    zeros = np.zeros(3, tanx.dtypes.float0)
+    assert tanx.typeof(zeros).str_short() == "float0[3]"

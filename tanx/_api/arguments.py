@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
+import numpy as np
+
 from .. import tree_util
 from .._core.naming import leaf_names, name_of, parameters_of
 from .._core.types import is_arraylike
@@ -99,6 +101,8 @@ def not_an_array(function: str, fun: Callable, name: str, leaf, hint: str = "") 
     """The error for a leaf of the arguments, called ``name``, that is neither array nor number."""
     if isinstance(leaf, Set | Iterator):
         hint = "pass a tuple, a list or an array of its elements."
+    if isinstance(leaf, np.ndarray | np.generic):
+        hint = f"arrays hold booleans, numbers or keys, not elements of dtype {leaf.dtype}."
     error: type[Exception] = TypeError
     if hasattr(leaf, "__jax_array__"):
         error = ValueError

@@ -498,7 +498,15 @@ value_rules: dict[type, Callable[[Any], np.ndarray]] = _Values()
 def _of_numpy(x) -> ShapedArray:
     if type(x) is not np.ndarray:
         refuse_masked(x)
-    return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
+    return ShapedArray(x.shape, _dtype_of(x))
+
+
+def _dtype_of(x) -> np.dtype:
+    """The dtype that a NumPy array or scalar has here."""
+    if not dtypes.is_valid(x.dtype):
+        raise TypeError(explain("tanx.typeof", "arrays hold booleans, numbers or keys.",
+                                f"value: {x!r:.200}", f"dtype: {x.dtype}"))
+    return dtypes.canonicalize_dtype(x.dtype)
 
 
 def refuse_masked(x) -> None:
@@ -517,7 +525,7 @@ def _scalar(dtype: np.dtype, weak_type: bool) -> ShapedArray:
 
 
 def _of_numpy_scalar(x) -> ShapedArray:
-    return _scalar(dtypes.canonicalize_dtype(x.dtype), False)
+    return _scalar(_dtype_of(x), False)
 
 
 def _of_python_scalar(x) -> ShapedArray:
@@ -570,7 +578,8 @@ def described(x) -> Any:
     >>> print(described(ShapeDtypeStruct((2,), np.float32)))
     float32[2]
     """
-    if is_arraylike(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
+    if is_arraylike(x) or isinstance(x, np.ndarray | np.generic) or not (
+            hasattr(x, "shape") and hasattr(x, "dtype")):
         return typeof(x)
     if getattr(x, "is_ref", False):
         return _of_struct(x)
@@ -585,12 +594,19 @@ def described(x) -> Any:
 
 def is_arraylike(x) -> bool:
     """Whether :func:`typeof` accepts ``x``, so that it may be an operand."""
-    return (type(x) in high_classes or getattr(x, "aval", None) is not None
-            or any(base in type_rules for base in type(x).__mro__))
+    if type(x) in high_classes or getattr(x, "aval", None) is not None:
+        return True
+    if isinstance(x, np.ndarray | np.generic) and not dtypes.is_valid(x.dtype):
+        return False
+    return any(base in type_rules for base in type(x).__mro__)
 
 
 def not_arraylike(function: str, x, position: int) -> TypeError:
     """The error for an operand that is not an array."""
+    if isinstance(x, np.ndarray | np.generic):
+        return TypeError(explain(
+            function, "arrays hold booleans, numbers or keys.",
+            f"argument {position}: {x!r:.200}", f"dtype: {x.dtype}"))
     return TypeError(explain(
         function, f"needs arrays or numbers, but argument {position} is a {type(x).__name__}.",
         f"argument {position}: {x!r:.200}",

@@ -22,6 +22,7 @@ from ._requests import (
     default_uint,
     dtype,
     is_python_scalar,
+    is_valid,
     is_weakly_typed,
     requested_dtype,
 )
@@ -45,7 +46,7 @@ from ._types import (
 __all__ = [
     "ExtendedDType", "KeyType", "ScalarMeta", "TypePromotionError", "bfloat16",
     "canonicalize_dtype", "default_complex", "default_float", "default_int", "default_uint",
-    "dtype", "extended", "finfo", "float0", "iinfo", "is_extended", "is_python_scalar",
+    "dtype", "extended", "finfo", "float0", "iinfo", "is_extended", "is_python_scalar", "is_valid",
     "is_weakly_typed", "isdtype", "issubdtype", "itemsize_bits", "keys_are_no_numbers", "prng_key",
     "promote_types", "requested_dtype", "result_type", "scalar_type_of", "scalar_types",
     "short_name", "stored", "stored_as", "stored_numbers", "to_complex_dtype", "to_floating_dtype",

@@ -97,6 +97,15 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> DType:
     return known.setdefault(dtype, found if known is _canonical[True] else HALF.get(found, found))
 
 
+def is_valid(dtype: np.dtype) -> bool:
+    """Whether arrays may have a NumPy dtype: not strings, dates, objects or structures.
+
+    >>> is_valid(np.dtype("int8")), is_valid(np.dtype(object))
+    (True, False)
+    """
+    return dtype in _canonical[enable_x64.value] or dtype in _NUMBERS or dtype == float0
+
+
 def requested_dtype(dtype: Any, function: str = "dtype") -> DType:
     """The type to use when a user of ``function`` requests ``dtype``.
 

@@ -44,18 +44,15 @@ def _public(function: str) -> str:
 def check_arraylike(function: str, *args) -> None:
     """Check that operands are arrays or numbers; lists are not converted silently."""
     for i, x in enumerate(args):
-        if type(x) not in _OPERANDS:
-            if not is_arraylike(x):
-                if hasattr(type(x), "__jax_array__"):
-                    continue
-                raise _not_an_array(function, x, i)
-            if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "OSUMm":
-                raise TypeError(explain(
-                    _public(function), "arrays hold booleans or numbers.",
-                    f"argument {i}: {x!r:.100}"))
+        if type(x) not in _OPERANDS and not is_arraylike(x) and (
+                not hasattr(type(x), "__jax_array__")):
+            raise _not_an_array(function, x, i)
 
 
 def _not_an_array(function: str, x, position: int) -> TypeError:
+    if isinstance(x, np.ndarray | np.generic):
+        return TypeError(explain(_public(function), "arrays hold booleans or numbers.",
+                                 f"argument {position}: {x!r:.100}"))
     if isinstance(x, list | tuple):
         hint = "wrap it in tanx.numpy.array(...); lists are not converted implicitly."
     elif x is None:
