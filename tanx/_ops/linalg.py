@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,8 @@ __all__ = ["cholesky", "cholesky_p", "geqrf", "geqrf_p", "householder_product",
 _INT32 = np.dtype(np.int32)
 _BLOCK = 64
 """Rows of workspace for each column, which blocked routines need."""
+_MOST_WRITTEN_OUT, _LEAST_SIDES = 16, 256
+"""Unknowns at most, and right-hand sides at least, of systems that loops solve."""
 
 
 # -- shared by factorisations ----------------------------------------------------------------------
@@ -198,11 +201,50 @@ class TriangularSolve(Factorization):
     def lower(self, into, a, b, **params):
         filled_a, a = in_memory("a", a)
         filled_b, b = in_memory("b", b)
+        real = {name: x for name, x in params.items() if name != "conjugate_a"}
         if is_small(b.dtype, b.shape):
-            params.pop("conjugate_a")
-            return [*filled_a, *filled_b, on_small("triangular_solve", into, [a, b], **params)]
+            return [*filled_a, *filled_b, on_small("triangular_solve", into, [a, b], **real)]
+        if _is_written_out(a, b, params["left_side"]):
+            return [*filled_a, *filled_b, *_written_out(into[0], a, b, **real)]
         call, _ = self.routine(a, b, **params).call("made", [a, b], into)
         return [*filled_a, *filled_b, call]
+
+
+def _is_written_out(a, b, left_side: bool) -> bool:
+    """Whether to solve one small system for many right-hand sides by loops instead of a routine.
+
+    For 100k float32 right-hand sides in rows, 16 unknowns take 3.4 ms instead of 24, and 2 unknowns
+    0.12 instead of 1.3; in columns 0.9 instead of 20 (one core of Cascade Lake). The formulas of 16
+    unknowns take 0.3 s to compile, and those of 32 would take 1.4.
+    """
+    count = b.shape[-1 if left_side else -2]
+    return a.dtype.char in "fd" and prod(a.shape[:-2]) == 1 and (
+        0 < a.shape[-1] <= _MOST_WRITTEN_OUT and count >= _LEAST_SIDES)
+
+
+def _written_out(into, a, b, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool):
+    """Statements that solve a system for each right-hand side, by substitution in registers."""
+    *lead, n, _ = a.shape
+    first = (build.const(0),) * len(lead)
+    turned = transpose_a == left_side  # the triangle to use has its rows in columns of ``a``
+    inverses = build.temp("inverses", (n,), a.dtype)
+
+    def element(i: int, k: int):
+        return a[(*first, *map(build.const, (k, i) if turned else (i, k)))]
+
+    def each(at):
+        def place(i: int):
+            return (*first, *((build.const(i), *at) if left_side else (*at, build.const(i))))
+        known: dict[int, Any] = {}
+        for i in range(n) if lower != turned else reversed(range(n)):
+            x = b[place(i)]
+            for k, earlier in known.items():
+                x = x - element(i, k) * earlier
+            known[i] = x if unit_diagonal else x * inverses[build.const(i),]
+        return [build.store(into, place(i), x) for i, x in known.items()]
+    solve = build.nest((into.shape[-1 if left_side else -2],), each)
+    return [solve] if unit_diagonal else [build.nest((n,), lambda k: [
+        build.store(inverses, k, 1 / a[(*first, *k, *k)])]), solve]
 
 
 def _in_triangle(a, lower, unit_diagonal, **params):

@@ -94,6 +94,29 @@ def test_triangles(n, options):
     agree(lambda a, b: linalg.triangular_solve(a, b, **chosen), a, b, interpreted=n == 3)
 
 
+@pytest.mark.parametrize("n, left, lower, transpose, unit", [
+    *((5, *options) for options in product((False, True), repeat=4)),
+    (1, True, True, False, False), (16, False, True, True, False), (16, True, False, True, False),
+    (17, False, True, True, False)])
+def test_one_triangle_and_many_right_sides(n, left, lower, transpose, unit):
+    a, b = numbers(n, n) / n + 2 * np.eye(n), numbers(n, 300)
+    triangle = (np.tril if lower else np.triu)(a, -unit if lower else int(unit)) + unit * np.eye(n)
+    triangle = triangle.T if transpose else triangle
+    wanted = np.linalg.solve(triangle if left else triangle.T, np.exp(b))
+    b, wanted = (b, wanted) if left else (np.ascontiguousarray(b.T), wanted.T)
+    for dtype, lead in (("float32", ()), ("float64", (1,))):
+        with tanx.enable_x64(dtype == "float64"):
+            solve = tanx.jit(lambda a, b: linalg.triangular_solve(
+                a, lax.exp(b), left_side=left, lower=lower, transpose_a=transpose,
+                unit_diagonal=unit))
+            given = [x.astype(dtype).reshape(lead + x.shape) for x in (a, b)]
+            assert ("lapack" in solve.lower(*given).as_text("loops")) == (n > 16)
+            for _ in range(4):
+                np.testing.assert_allclose(
+                    np.asarray(solve(*given)).reshape(wanted.shape), wanted,
+                    atol=8 * np.finfo(dtype).eps * abs(wanted).max())
+
+
 def test_products_of_reflections():
     for m, n, k in ((3, 3, 3), (6, 4, 2), (9, 9, 9)):
         agree(linalg.householder_product, numbers(5, m, n), numbers(5, k, seed=1))
