@@ -58,7 +58,8 @@ class Polynomial(Elementwise):
         x, *coefficients = (build.convert(v, wide) for v in self.elements(at, *operands))
         total: build.Expr = build.const(0, wide)
         for k, c in enumerate(reversed(coefficients)):
-            total = total * x + c if k else c
+            total = c if not k else build.op("muladd", total, x, c) if (
+                wide.kind == "f") else total * x + c
         return build.convert(total, dtype)
 
     def show_params(self, params):

@@ -107,6 +107,22 @@ def expected(name, method, values, parameters):
     return want
 
 
+@pytest.mark.parametrize("dtype, units", [("float32", 4), ("float64", 8)])
+def test_shares_of_cauchy_have_all_digits(dtype, units):
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.standard_cauchy(2000), rng.normal(1, 1e-3, 500),
+                        10.0 ** rng.uniform(-30, 30, 500), [0.0, 1.0, INF]])
+    x = np.concatenate([x, -x]).astype(dtype)
+    with tanx.enable_x64(dtype == "float64"):
+        for method, sign in (("cdf", -1), ("sf", 1)):
+            want = (np.arctan2(np.longdouble(1), sign * x.astype(np.longdouble))
+                    / (4 * np.arctan(np.longdouble(1))))
+            function = tanx.jit(getattr(stats.cauchy, method))
+            for _ in range(4):
+                got = np.asarray(function(x))
+                assert (abs(got - want) <= units * np.spacing(want.astype(dtype))).all()
+
+
 @each_function
 def test_values(name, method):
     function = getattr(getattr(stats, name), method)

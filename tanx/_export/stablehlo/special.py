@@ -196,7 +196,7 @@ def _nextafter(x: Expr, y: Expr) -> Expr:
 
 EXPANDED: dict[str, Callable[..., Expr]] = {
     "square": _square, "one_minus_square": _one_minus_square, "integer_pow": _integer_pow,
-    "nextafter": _nextafter,
+    "nextafter": _nextafter, "muladd": lambda a, b, c: a * b + c,
     **{name: _widened(function) for name, function in {
         "exp2": _exp2, "log2": _log2, "sinh": _sinh, "cosh": _cosh, "asinh": _asinh,
         "acosh": _acosh, "atanh": _atanh, "asin": _asin, "acos": _acos, "atan": _atan}.items()},
