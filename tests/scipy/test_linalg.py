@@ -384,6 +384,42 @@ def test_tridiagonal_batches_and_complex_numbers():
     assert linalg.eigh_tridiagonal(np.zeros(0), np.zeros(0), eigvals_only=True).shape == (0,)
 
 
+def _hard_diagonals(name, n):
+    d, e = noise(n, dtype=np.float32), noise(n - 1, dtype=np.float32)
+    k = np.arange(n)
+    return {
+        "random": (d, e), "diagonal": (d, 0 * e), "zero": (0 * d, 0 * e),
+        "equal": (0 * d + 3, 0 * e), "signs": (0 * d, 0 * e + 1),
+        "laplacian": (0 * d + 2, 0 * e - 1), "pairs": (abs(k - n // 2), 0 * e + 1),
+        "blocks": (d, e * (k[1:] % 3 > 0)), "large": (d * 5e37, e * 5e37),
+        "small": (d * 1e-37, e * 1e-37), "graded": (0.97 ** k, 0.1 * 0.97 ** k[1:])}[name]
+
+
+@pytest.mark.parametrize("size", [64, 65, 150, 300])
+@pytest.mark.parametrize("name", ["random", "diagonal", "zero", "equal", "signs", "laplacian",
+                                  "pairs", "blocks", "large", "small", "graded"])
+def test_tridiagonal_by_bisection(name, size):
+    d, e = (x.astype(np.float32) for x in _hard_diagonals(name, size))
+    want = reference.eigh_tridiagonal(d.astype(float), e.astype(float), eigvals_only=True)
+    function = tanx.jit(lambda d, e: linalg.eigh_tridiagonal(d, e, eigvals_only=True))
+    assert "lapack" not in function.lower(d, e).as_text("loops")
+    for _ in range(4):
+        got = np.asarray(function(d, e))
+        assert got.dtype == np.float32 and (np.diff(got) >= 0).all()
+        np.testing.assert_allclose(got, want, 1e-6 if name in ("equal", "graded") else 0,
+                                   4 * np.finfo(np.float32).eps * max(abs(want)))
+
+
+def test_batches_of_tridiagonal_by_bisection():
+    d, e = noise(3, 100, dtype=np.float32), noise(3, 99, dtype=np.float32)
+    d[1, 5], e[2, 98] = np.nan, np.inf
+    function = tanx.jit(tanx.vmap(lambda d, e: linalg.eigh_tridiagonal(d, e, eigvals_only=True)))
+    for _ in range(4):
+        got = np.asarray(function(d, e))
+        agree(got[0], reference.eigh_tridiagonal(d[0], e[0], eigvals_only=True), 1e-5, 1e-5)
+        assert np.isnan(got[1:]).all()
+
+
 def test_derivatives_of_tridiagonal():
     d, e = np.arange(4.0), 0.5 + RNG.random(3)
     check_grads(lambda d, e: linalg.eigh_tridiagonal(d, e), (d, e), 2, rtol=1e-4, atol=1e-4)

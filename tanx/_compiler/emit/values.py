@@ -244,7 +244,8 @@ class Value:
 
     def _integer(self, other) -> int | None:
         """The constant that is added to an int64, or multiplies it, if it is known now."""
-        if self.type != I64 or isinstance(other, Value) and not other.is_constant:
+        if self.type != I64 or isinstance(other, Value) and not (
+                other.is_constant and other.type == I64):
             return None
         return int(other.text if isinstance(other, Value) else other)
 
