@@ -108,6 +108,13 @@ def test_loops(name, program):
         assert len(hot.spills) <= len(hot.lines) * (0.25 if few else 0.1)
 
 
+@pytest.mark.parametrize("name", MACHINES)
+def test_bits_are_packed_in_words(name):
+    code = code_of(MACHINES[name], jnp.packbits, np.zeros(8000, bool))
+    check_objects(code)
+    assert max(len(loop.lines) for loop in code.loops) < 130  # 220 if each byte is shifted out
+
+
 @pytest.mark.parametrize("name", ["neon", "sve"])
 def test_vectors_collected_from_many_places_stay_in_registers(name):
     def sample(image, x, y):

@@ -52,6 +52,24 @@ def test_bits(shape, axis, bitorder):
             agree(way(data, axis, count, bitorder), want)
 
 
+@pytest.mark.parametrize("bitorder", ["big", "little"])
+@pytest.mark.parametrize("shape, axis", [((8000,), None), ((1234,), 0), ((100, 64), 1),
+                                         ((100, 64), 0), ((37, 129), 1), ((3, 5, 256), None)])
+def test_bits_of_long_arrays(shape, axis, bitorder):
+    pack = tanx.jit(lambda a: jnp.packbits(a, axis, bitorder))
+    for dtype in (bool, "uint8", "int8", "int16"):
+        bits = (RNG.integers(-3, 3, shape) * RNG.integers(0, 2, shape)).astype(dtype)
+        for _ in range(4):
+            agree(pack(bits), np.packbits(bits != 0, axis, bitorder))
+
+
+def test_bits_of_bools_that_are_other_bytes():
+    bits = np.arange(256, dtype=np.uint8).repeat(8).view(bool)
+    pack = tanx.jit(jnp.packbits)
+    for _ in range(4):
+        agree(pack(bits), np.packbits(bits))
+
+
 def test_bits_under_vmap():
     data = RNG.integers(0, 256, (4, 3)).astype(np.uint8)
     batched(lambda a: jnp.unpackbits(a, 0), data)

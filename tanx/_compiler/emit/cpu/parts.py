@@ -17,6 +17,7 @@ part            folder   what it writes
 ``elements``    emit/cpu elements at addresses
 ``prefetch``    emit/cpu prefetching
 ``access``      emit/cpu loads and stores
+``packing``     emit/cpu folds that pack bits
 ``statements``  emit/cpu stores, library calls, and nests, which ``nests.py`` sets
 =============== ======== =========================================================
 """
@@ -40,6 +41,7 @@ from ..while_loops import WhileLoops
 from .access import Access
 from .elements import Elements
 from .library_calls import LibraryCalls
+from .packing import Packing
 from .prefetch import Prefetch
 from .statements import Statements
 
@@ -75,5 +77,5 @@ class Parts:
             self.control, self.expressions, self.conditions, self.access,
             LibraryCalls(self.control, self.addresses, self.analysis, symbol), self.analysis)
         self.expressions.load = self.access.read
-        self.expressions.fold = self.folds.fold
+        self.expressions.fold = Packing(self.analysis, self.addresses, self.folds.fold).fold
         self.expressions.choice = self.choices.choice
