@@ -72,12 +72,15 @@ def test_missing_names_show_no_frames_of_tanx():
 
 
 @pytest.mark.parametrize("x", [np.array(["a", "b"]), np.array([None, 1.0]), np.array([b"a"]),
-                               np.array(["2020-01-01"], "datetime64[D]"), np.zeros(2, "i4,f4")],
+                               np.array(["2020-01-01"], "datetime64[D]"), np.zeros(2, "i4,f4"),
+                               np.ones(2, ">f4"), np.ones(2, np.longdouble)],
                          ids=lambda x: str(x.dtype))
 @pytest.mark.parametrize("use", [
-    tanx.jit(lambda x: x), tanx.jit(lambda x: 1.0), tanx.vmap(lambda x: x),
-    tanx.grad(lambda x: 1.0), tanx.device_put, tanx.typeof, jnp.zeros_like, jnp.add, jnp.asarray,
-    lax.sin, lambda x: lax.full((2,), x[0]), lambda x: lax.scan(lambda c, y: (c, y), 0.0, x),
+    tanx.jit(lambda x: x), tanx.jit(lambda x: 1.0), tanx.jit(lambda x: x * 2),
+    tanx.vmap(lambda x: x), tanx.grad(lambda x: 1.0), tanx.device_put, tanx.typeof,
+    jnp.zeros_like, jnp.add, jnp.asarray, lax.sin, lambda x: X[:2] + x,
+    lambda x: lax.full((2,), x[:1].reshape(())),
+    lambda x: lax.scan(lambda c, y: (c, y), 0.0, x),
     lambda x: tanx.eval_shape(lambda y: y, x), lambda x: tanx.make_jaxpr(lambda y: y)(x)])
 def test_elements_that_are_no_numbers(use, x):
     """A TypeError, each time: the first calls of a compiled function are not the only ones."""

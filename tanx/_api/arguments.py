@@ -102,7 +102,8 @@ def not_an_array(function: str, fun: Callable, name: str, leaf, hint: str = "") 
     if isinstance(leaf, Set | Iterator):
         hint = "pass a tuple, a list or an array of its elements."
     if isinstance(leaf, np.ndarray | np.generic):
-        hint = f"arrays hold booleans, numbers or keys, not elements of dtype {leaf.dtype}."
+        hint = (f"arrays hold booleans, numbers or keys, not elements of dtype {leaf.dtype}."
+                if leaf.dtype.isnative else "change its byte order by astype.")
     error: type[Exception] = TypeError
     if hasattr(leaf, "__jax_array__"):
         error = ValueError

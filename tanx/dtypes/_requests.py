@@ -98,10 +98,10 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> DType:
 
 
 def is_valid(dtype: np.dtype) -> bool:
-    """Whether arrays may have a NumPy dtype: not strings, dates, objects or structures.
+    """Whether arrays may have a NumPy dtype: numbers, not more than 64 bits, in native byte order.
 
-    >>> is_valid(np.dtype("int8")), is_valid(np.dtype(object))
-    (True, False)
+    >>> is_valid(np.dtype("int8")), is_valid(np.dtype(object)), is_valid(np.dtype(">f4"))
+    (True, False, False)
     """
     return dtype in _canonical[enable_x64.value] or dtype in _NUMBERS or dtype == float0
 
