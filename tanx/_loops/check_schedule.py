@@ -184,6 +184,9 @@ def _check_fold(fold: Fold, where: Statement) -> None:
         fail("either every index of a fold must have a kind, or none.", where)
     if fold.stretch and (fold.reducer != "add" or fold.stretch < 2):
         fail("only sums may have partial sums.", where)
+    if any(isinstance(k, Unrolled) and k.packed for k in kinds) and (
+            fold.combine != "or" or [i.extent for i in fold.indices] != [8]):
+        fail("only the bits of eight bytes may be packed.", where)
     vectors = [k for k in kinds if isinstance(k, Vector)]
     if len(vectors) > 1 or vectors and fold.combine is None:
         fail("one loop of a reduction may run in lanes.", where)

@@ -46,13 +46,15 @@ class Vector:
 class Unrolled:
     """Iterations that are written out, so many at a time; the remainder runs one by one.
 
-    In a parallel loop, all values are computed before any of them is stored.
+    In a parallel loop, all values are computed before any of them is stored. A fold that is
+    ``packed`` tests eight adjacent bytes and combines the results into bits: one word in registers.
     """
 
     count: int
+    packed: bool = False
 
     def __str__(self) -> str:
-        return f"unrolled({self.count})"
+        return f"unrolled({self.count})" + " packed" * self.packed
 
 
 @record(slots=True)

@@ -1,4 +1,5 @@
-"""Schedules decide which loops check for interrupts, and which sums are cut into blocks."""
+"""Schedules decide which loops check for interrupts, which sums are cut into blocks, and which bits
+are packed."""
 
 from dataclasses import replace
 
@@ -72,3 +73,19 @@ def test_schedules_say_which_sums_have_partial_sums(dtype, size, partial):
     x = tanx.ShapeDtypeStruct((size,), dtype)
     module = build(tanx.make_jaxpr(jnp.sum)(x), machine=machine)
     assert ("in partial sums of 256" in show_plan(module.schedule)) is partial
+
+
+@pytest.mark.parametrize("function, shape, packed", [
+    (jnp.packbits, (8000,), True),
+    (lambda x: jnp.packbits(x, 1, "little"), (100, 64), True),
+    (lambda x: jnp.packbits(x, 0), (64, 100), False),  # its bytes are not adjacent
+    (lambda x: jnp.packbits(x[::-1]), (8000,), False),
+])
+def test_schedules_say_which_bits_are_packed(function, shape, packed):
+    x = np.random.default_rng(0).integers(0, 2, shape).astype(bool)
+    compiled = tanx.jit(function)
+    assert ("unrolled(8) packed" in compiled.lower(x).as_text("schedule")) is packed
+    with tanx.disable_jit():
+        expected = function(x)
+    for _ in range(4):
+        np.testing.assert_array_equal(compiled(x), expected)

@@ -131,6 +131,9 @@ WRONG = {
     "only sums may have partial sums.": scheduled(
         (PARALLEL,), (Store(SUMS, (I6,), row_sum(combine="max", stretch=4)),), (I6,),
         outputs=(SUMS,)),
+    "only the bits of eight bytes may be packed.": scheduled(
+        (PARALLEL,), (Store(SUMS, (I6,), row_sum(Unrolled(10, packed=True))),), (I6,),
+        outputs=(SUMS,)),
     "a reduction must not have more lanes than elements.": scheduled(
         (PARALLEL,), (Store(SUMS, (I6,), row_sum(Vector(16))),), (I6,), outputs=(SUMS,)),
 }

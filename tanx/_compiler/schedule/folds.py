@@ -18,6 +18,7 @@ from ..._loops.nest import Store
 from ..._loops.traverse import children, walk
 from ..nest_tools import is_search
 from .lanes import Loop, Planner, loops_of
+from .packing import packs_bytes
 
 __all__ = ["Folds", "IDEMPOTENT", "differing_states"]
 
@@ -107,7 +108,7 @@ class Folds:
         inner = varying if alone else varying | differing_states(fold, varying)
         if lane is not None:
             inner = frozenset((*lane.covers, *fold.states))
-        kinds = self.kinds(fold, loops, lane)
+        kinds = self.kinds(fold, loops, lane, varying)
         return Fold(fold.indices, init, fold.states, [self.changed(e, inner) for e in fold.body],
                     fold.combine, kinds, self.stretch(fold, kinds))
 
@@ -119,7 +120,8 @@ class Folds:
                     default=0)
         return self.tuning.stretch if steps >= 2 * self.tuning.stretch else 0
 
-    def kinds(self, fold: Fold, loops: Sequence[Loop], lane: Loop | None) -> list[Kind]:
+    def kinds(self, fold: Fold, loops: Sequence[Loop], lane: Loop | None,
+              varying: Varying) -> list[Kind]:
         """The kinds of the loops of a fold; ``lane`` is the one that runs in lanes, if any."""
         short = lane is None and prod(loop.extent for loop in loops) <= self.tuning.unrolled and (
             self.planner.analysis.length(fold) <= self.tuning.short)
@@ -127,7 +129,8 @@ class Folds:
         for loop in loops:
             kinds.update(dict.fromkeys(loop.covers[:-1], JOINED))
             kinds[loop.covers[-1]] = Vector(loop.width, _left(fold, loop)) if loop is lane else (
-                Unrolled(loop.extent) if short else SEQUENTIAL)
+                Unrolled(loop.extent, packs_bytes(fold, varying, self.planner.analysis))
+                if short else SEQUENTIAL)
         return [kinds[i] for i in fold.indices]
 
 

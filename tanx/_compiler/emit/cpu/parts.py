@@ -17,7 +17,7 @@ part            folder   what it writes
 ``elements``    emit/cpu elements at addresses
 ``prefetch``    emit/cpu prefetching
 ``access``      emit/cpu loads and stores
-``packing``     emit/cpu folds that pack bits
+``packing``     emit/cpu folds that are packed
 ``statements``  emit/cpu stores, library calls, and nests, which ``nests.py`` sets
 =============== ======== =========================================================
 """
