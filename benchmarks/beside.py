@@ -62,11 +62,15 @@ def measure(before: Path, cases: Sequence[str], rounds: int, seconds: float, slo
 
 
 def _times(pair: Sequence[Contestant], case: str, rounds: int, seconds: float) -> list[float]:
-    """The minimum time of each system in some rounds."""
+    """The minimum time of each system in some rounds.
+
+    Every other round is in reverse: threads of a library may still spin when it is the other's turn.
+    """
     best = [math.inf] * len(pair)
-    for _ in range(rounds):
-        for n, worker in enumerate(pair):
-            best[n] = min(best[n], worker.ask("measure", case=case, seconds=seconds)["seconds"])
+    for turn in range(rounds):
+        for n in range(len(pair))[::-1 if turn % 2 else 1]:
+            asked = pair[n].ask("measure", case=case, seconds=seconds)
+            best[n] = min(best[n], asked["seconds"])
     return best
 
 
