@@ -3,8 +3,8 @@
 Each does what the routine of its name does and takes the same arguments, all of them addresses.
 They halve matrices recursively, so that nearly all the work is in matrix products
 (``product_native.py``), done by all threads. Small blocks are left to LAPACK's own routines; small
-triangles are inverted, and then multiplied with. Not all options of a routine are supported:
-``factor.py`` says which.
+triangular systems are solved by substitution in vectors. Not all options of a routine are
+supported: ``factor.py`` says which.
 """
 
 from __future__ import annotations
@@ -12,25 +12,29 @@ from __future__ import annotations
 from .native import C, address_of, call, int32, put, put32, stack, word
 from .product_native import (
     COPY,
-    OVERWRITE,
     SIZE,
     SUBTRACT,
     SWAP,
     TRIANGLE,
+    copy_row4,
+    copy_row8,
     less,
     multiply,
     spread,
 )
 
-__all__ = ["dgetrf", "dpotrf", "dtrsm", "move", "narrowed", "sgetrf", "spotrf", "strsm",
-           "swap_rows"]
+__all__ = ["dgetrf", "dpotrf", "dtrsm", "move", "narrowed", "sgetrf", "solve_sides", "spotrf",
+           "strsm", "swap_rows"]
 
 GETRF, POTF2, TRTI2 = 80, 88, 96
 """Offsets of LAPACK's routines in a kind."""
-INVERSE = 128
-"""Offset in a kind of the kernel that inverts a triangle (``kernels/triangle.py``)."""
+SOLVE, TURN, SIDES, LANES, SOLVE_SIDES = 128, 136, 144, 152, 160
+"""Offsets in a kind of the kernels of triangular systems (``kernels/triangle.py``), how many
+right-hand sides and which squares they take, and of the task for these right-hand sides."""
 LEAF = 32
-"""Rows or columns of blocks that are not halved: what that kernel can invert."""
+"""Rows or columns of blocks that are not halved."""
+MOST_SIDES = 64
+"""The most right-hand sides that a kernel takes."""
 PANEL, PANEL_ELEMENTS = 32, 40000
 """Columns that an LU factorisation leaves to LAPACK, and the elements up to which it does: with
 more, LAPACK's own threads would take part, and then spin for half a second."""
@@ -178,17 +182,119 @@ def _solve(kind: int, m: int, n: int, a: int, rows: int, columns: int, b: int, s
             _solve(kind, m, rest, last, rows, columns, end, step, flags)
 
 
+# A small system, as an array of words, and its size. Elements of its triangle are ROW_STEP and
+# COLUMN_STEP apart, from FIRST on: in the order in which solutions are found.
+SYSTEM_KIND, FIRST, ROW_STEP, COLUMN_STEP, ORDER, COUNT, GIVEN, GIVEN_STEP, SYSTEM_FLAGS = (
+    0, 8, 16, 24, 32, 40, 48, 56, 64)
+SYSTEM = 72
+BACKWARDS = 8
+"""A flag: the last solution is found first."""
+
+
 def _solve_small(kind: int, m: int, n: int, a: int, rows: int, columns: int, b: int, step: int,
                  flags: int) -> None:
-    inverse = stack(8 * LEAF * LEAF)
-    count = n
+    """Solve a system by substitution: ``x a = b`` as ``a.T x.T = b.T``."""
+    order = n
+    count = m
+    row_step = columns
+    column_step = rows
+    backwards = flags & LOWER != 0
     if flags & LEFT:
-        count = m
-    call(word(kind, INVERSE), inverse, a, rows, columns, count, flags & LOWER, flags & UNIT)
-    if flags & LEFT:
-        multiply(kind, m, n, m, inverse, 1, LEAF, b, 1, step, b, step, OVERWRITE)
-    else:
-        multiply(kind, m, n, n, b, 1, step, inverse, 1, LEAF, b, step, OVERWRITE)
+        order = m
+        count = n
+        row_step = rows
+        column_step = columns
+        backwards = flags & LOWER == 0
+    job = stack(SYSTEM)
+    put(job, SYSTEM_KIND, kind)
+    put(job, FIRST, a)
+    if backwards:
+        flags = flags | BACKWARDS
+        put(job, FIRST, a + (order - 1) * (rows + columns) * word(kind, SIZE))
+        row_step = -row_step
+        column_step = -column_step
+    put(job, ROW_STEP, row_step)
+    put(job, COLUMN_STEP, column_step)
+    put(job, ORDER, order)
+    put(job, COUNT, count)
+    put(job, GIVEN, b)
+    put(job, GIVEN_STEP, step)
+    put(job, SYSTEM_FLAGS, flags)
+    sides = word(kind, SIDES)
+    spread(kind, word(kind, SOLVE_SIDES), job, (count + sides - 1) // sides,
+           order * order // 2 * count)
+
+
+def solve_sides(job: int, number: int) -> None:
+    """Solve a system for some right-hand sides; where these are not rows of memory, or fewer than
+    the kernel takes, they are copied."""
+    kind = word(job, SYSTEM_KIND)
+    size = word(kind, SIZE)
+    sides = word(kind, SIDES)
+    order = word(job, ORDER)
+    start = number * sides
+    count = less(word(job, COUNT) - start, sides)
+    step = word(job, GIVEN_STEP)
+    copy = stack(8 * LEAF * MOST_SIDES)
+    if word(job, SYSTEM_FLAGS) & LEFT:
+        given = word(job, GIVEN) + start * step * size
+        if count < sides:
+            C.memset(copy, 0, order * sides * size)
+        _turn(kind, copy, sides, given, step, order, count)
+        _substitute(job, copy, sides)
+        _turn(kind, given, step, copy, sides, count, order)
+        return
+    given = word(job, GIVEN) + start * size
+    if count == sides:
+        _substitute(job, given, step)
+        return
+    C.memset(copy, 0, order * sides * size)
+    _copy_sides(copy, sides * size, given, step * size, count * size, order)
+    _substitute(job, copy, sides)
+    _copy_sides(given, step * size, copy, sides * size, count * size, order)
+
+
+def _substitute(job: int, x: int, step: int) -> None:
+    """Run the kernel on rows of right-hand sides."""
+    kind = word(job, SYSTEM_KIND)
+    order = word(job, ORDER)
+    if word(job, SYSTEM_FLAGS) & BACKWARDS:
+        x += (order - 1) * step * word(kind, SIZE)
+        step = -step
+    call(word(kind, SOLVE), x, step, word(job, FIRST), word(job, ROW_STEP), word(job, COLUMN_STEP),
+         order, word(job, SYSTEM_FLAGS) & UNIT)
+
+
+def _copy_sides(to: int, to_step: int, given: int, step: int, size: int, count: int) -> None:
+    """Copy rows of ``size`` bytes."""
+    i = 0
+    while i < count:
+        C.memcpy(to + i * to_step, given + i * step, size)
+        i += 1
+
+
+def _turn(kind: int, to: int, to_step: int, given: int, step: int, rows: int,
+          columns: int) -> None:
+    """Copy the transpose of a matrix; the result has ``rows`` rows."""
+    size = word(kind, SIZE)
+    lanes = word(kind, LANES)
+    i = 0
+    while i < rows:
+        height = less(rows - i, lanes)
+        j = 0
+        while j < columns:
+            place = to + (i * to_step + j) * size
+            source = given + (j * step + i) * size
+            if height == lanes and columns - j >= lanes:
+                call(word(kind, TURN), place, to_step, source, step)
+                j += lanes
+            else:
+                if size == 8:
+                    copy_row8(place, to_step * 8, source, 8, height, 0)
+                else:
+                    copy_row4(place, to_step * 4, source, 4, height, 0)
+                j += 1
+        i += lanes
 
 
 def move(kind: int, to: int, given: int) -> None:

@@ -464,9 +464,11 @@ def translate(modules: Iterable[ModuleType], exports: Iterable[str] = ()) -> str
     They may call each other; those in ``exports`` are visible from outside.
     """
     with _parsing:
-        homes = {node.name: (node, vars(module)) for module in modules
+        found = [(node, vars(module)) for module in modules
                  for node in ast.parse(inspect.getsource(module)).body
-                 if isinstance(node, ast.FunctionDef)}
+                 if isinstance(node, ast.FunctionDef)]
+    homes = {node.name: (node, constants) for node, constants in found}
+    assert len(homes) == len(found), "two native functions have the same name"
     symbols: dict[str, str] = {}
     texts = [_Function(node, constants, homes, symbols, name in exports).text
              for name, (node, constants) in homes.items()]

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from .native import C, call, fetch, flip16, int32, put, put32, stack, word
 
-__all__ = ["clear", "less", "multiply", "pack", "pack_panels", "product_task", "spread", "strip"]
+__all__ = ["clear", "copy_row4", "copy_row8", "less", "multiply", "pack", "pack_panels",
+           "product_task", "spread", "strip"]
 
 SIZE, SIGN, ONE, KERNEL, ROWS, COLUMNS, PACK, TASK, SWAP, REFLECT = (
     0, 8, 16, 24, 32, 40, 48, 56, 64, 72)
@@ -182,14 +183,15 @@ def _copy_rows(job: int, start: int, rows: int, sign: int) -> None:
     i = 0
     while i < rows:
         if size == 8:
-            _copy_row8(to + i * 8, step, given, word(job, TERM_STEP), depth, sign)
+            copy_row8(to + i * 8, step, given, word(job, TERM_STEP), depth, sign)
         else:
-            _copy_row4(to + i * 4, step, given, word(job, TERM_STEP), depth, sign)
+            copy_row4(to + i * 4, step, given, word(job, TERM_STEP), depth, sign)
         given += word(job, ROW_STEP)
         i += 1
 
 
-def _copy_row8(to: int, to_step: int, given: int, step: int, depth: int, sign: int) -> None:
+def copy_row8(to: int, to_step: int, given: int, step: int, depth: int, sign: int) -> None:
+    """Copy ``depth`` elements of 8 bytes, flipping bits; steps are in bytes."""
     t = 0
     while t < depth:
         put(to, 0, word(given) ^ sign)
@@ -198,7 +200,8 @@ def _copy_row8(to: int, to_step: int, given: int, step: int, depth: int, sign: i
         t += 1
 
 
-def _copy_row4(to: int, to_step: int, given: int, step: int, depth: int, sign: int) -> None:
+def copy_row4(to: int, to_step: int, given: int, step: int, depth: int, sign: int) -> None:
+    """Copy ``depth`` elements of 4 bytes."""
     t = 0
     while t < depth:
         put32(to, 0, int32(given) ^ sign)
@@ -242,9 +245,9 @@ def _copy_right(job: int, right: int, given: int, count: int) -> int:
         if word(job, RIGHT_TERM_STEP) == size:
             C.memcpy(to, given, depth * size)
         elif size == 8:
-            _copy_row8(to, 8, given, word(job, RIGHT_TERM_STEP), depth, 0)
+            copy_row8(to, 8, given, word(job, RIGHT_TERM_STEP), depth, 0)
         else:
-            _copy_row4(to, 4, given, word(job, RIGHT_TERM_STEP), depth, 0)
+            copy_row4(to, 4, given, word(job, RIGHT_TERM_STEP), depth, 0)
         to += depth * size
         given += word(job, RIGHT_STEP)
         j += 1

@@ -8,7 +8,8 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx._compiler.kernels.triangle import INVERSE, inverse_text
+from tanx._compiler.kernels.triangle import SOLVE, TURN, lanes, sides, triangle_text
+from tanx._compiler.machine import host
 from tanx._loops import lapack
 from tanx._ops.linalg import (
     cholesky_p,
@@ -46,23 +47,73 @@ def close(got, wanted):
     np.testing.assert_allclose(got, wanted, rtol=0, atol=TOLERANCE[wanted.dtype.name] * scale)
 
 
+def kernel(symbol, dtype):
+    """A kernel of triangular systems, as a function of words."""
+    made = permanent("triangular systems of " + dtype,
+                     lambda: triangle_text(np.dtype(dtype), host()))
+    count = 7 if symbol == SOLVE else 4
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * count)(made[symbol + dtype])
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [1, 5, 31, 32])
+@pytest.mark.parametrize("n", [0, 1, 5, 32])
 @pytest.mark.parametrize("lower, unit, transposed", [*product([False, True], repeat=3)])
-def test_inverse_of_a_small_triangle(n, lower, unit, transposed, dtype):
-    """Whole columns are written; elements of the other triangle are not read."""
-    a = numbers(40, 41, dtype=dtype) + 6 * np.eye(40, 41, dtype=dtype)
+def test_small_triangular_systems(n, lower, unit, transposed, dtype):
+    """An upper triangle is read backwards; elements of the other triangle are not read."""
+    a = numbers(40, 41, dtype=dtype) / 8 + 2 * np.eye(40, 41, dtype=dtype)
     corner = (a.T if transposed else a)[:n, :n]
-    wanted = np.linalg.inv((np.tril if lower else np.triu)(corner) if not unit else (
-        (np.tril(corner, -1) if lower else np.triu(corner, 1)) + np.eye(n)))
-    out = np.full((32, 32), np.nan, dtype)
-    symbol = INVERSE + dtype
-    address = permanent(symbol, lambda: inverse_text(np.dtype(dtype)))[symbol]
+    part = (np.tril if lower else np.triu)(corner).astype(float)
+    if unit:
+        np.fill_diagonal(part, 1)
+    corner[~np.tri(n, dtype=bool) if lower else np.tri(n, k=-1, dtype=bool)] = np.nan
+    count = sides(np.dtype(dtype), host())
+    x = numbers(n, count + 3, dtype=dtype)
+    wanted = x.copy()
+    wanted[:, :count] = np.linalg.solve(part, x[:, :count].astype(float))
     steps = (1, 41) if transposed else (41, 1)
-    ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 7)(address)(
-        out.ctypes.data, a.ctypes.data, *steps, n, lower, unit)
-    np.testing.assert_allclose(out.T[:n, :n], wanted, atol=TOLERANCE[dtype] * abs(wanted).max())
-    assert not out.T[n:, :n].any() and np.isnan(out.T[:, n:]).all()
+    last, sign = (0, 1) if lower else (n - 1, -1)
+    kernel(SOLVE, dtype)(
+        x.ctypes.data + last * (count + 3) * x.itemsize, sign * (count + 3),
+        a.ctypes.data + last * 42 * x.itemsize, *(sign * step for step in steps), n, unit)
+    np.testing.assert_allclose(x, wanted, rtol=0, atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_squares_are_transposed(dtype):
+    n = lanes(np.dtype(dtype), host())
+    given, out = numbers(n, n + 2, dtype=dtype), np.zeros((n, n + 1), dtype)
+    kernel(TURN, dtype)(out.ctypes.data, n + 1, given.ctypes.data, n + 2)
+    np.testing.assert_array_equal(out[:, :n], given[:, :n].T)
+    assert not out[:, n].any()
+
+
+def smooth(n, jitter):
+    """The covariance of a smooth Gaussian process, almost singular."""
+    t = np.random.default_rng(n).uniform(0, 1, (n, 1))
+    return (np.exp(-(t - t.T) ** 2 / 0.02) + jitter * np.eye(n)).astype("float32")
+
+
+@pytest.mark.parametrize("left, lower", [*product([False, True], repeat=2)])
+def test_errors_do_not_grow_with_the_condition(both, left, lower):
+    """Substitution solves a system that differs by a few units of rounding in each element."""
+    a = np.linalg.cholesky(smooth(200, 1e-5))
+    a = a if lower else a.T.copy()
+    b = numbers(*(200, 70) if left else (70, 200), dtype="float32")
+    _, (x,) = both(triangular_solve_p.routine(
+        a, b, left_side=left, lower=lower, transpose_a=False, conjugate_a=False,
+        unit_diagonal=False), a, b)
+    x, a = x.astype(float), a.astype(float)
+    found, size = (a @ x, abs(a) @ abs(x)) if left else (x @ a, abs(x) @ abs(a))
+    assert (abs(found - b) / size).max() < 10 * np.finfo("float32").eps
+
+
+@pytest.mark.parametrize("n", [150, 300])
+def test_cholesky_of_matrices_that_are_almost_singular(both, n):
+    x = smooth(n, 1e-5)
+    _, (got, info) = both(cholesky_p.routine(x), x)
+    assert info == 0
+    factor = np.tril(got).astype(float)
+    np.testing.assert_allclose(factor @ factor.T, x, rtol=0, atol=2e-6)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
