@@ -64,7 +64,7 @@ def measure(before: Path, cases: Sequence[str], rounds: int, seconds: float, slo
 def _times(pair: Sequence[Contestant], case: str, rounds: int, seconds: float) -> list[float]:
     """The minimum time of each system in some rounds.
 
-    Every other round is in reverse: threads of a library may still spin when it is the other's turn.
+    Every other round is in reverse: threads of a library may still spin in the other's turn.
     """
     best = [math.inf] * len(pair)
     for turn in range(rounds):

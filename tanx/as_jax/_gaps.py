@@ -126,8 +126,9 @@ def report(libraries: Iterable[str]) -> str:
     lines = []
     for library in libraries:
         missing = gaps(library)
-        lines.append(f"{library}: " + (f"{len(missing)} names of JAX are missing in tanx"
-                                       if missing else "tanx has every name of JAX that it uses"))
+        count = "1 name of JAX is" if len(missing) == 1 else f"{len(missing)} names of JAX are"
+        lines.append(f"{library}: " + (f"{count} missing in tanx" if missing
+                                       else "tanx has every name of JAX that it uses"))
         for name, places in missing.items():
             more = f" and {len(places) - 3} more" if len(places) > 3 else ""
             lines.append(f"  {name:<50} {', '.join(places[:3])}{more}")

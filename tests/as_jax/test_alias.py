@@ -162,6 +162,8 @@ def test_gaps(tmp_path):
     assert "3 names of JAX are missing" in found
     assert "jax._src.no_such " in found and "jax.numpy.linalg.no_such " in found
     assert "jax.no_such.deeper " in found and "a.py:6" in found
+    (library / "a.py").write_text("import jax\njax.no_such\n")
+    assert "1 name of JAX is missing" in run("-m", "tanx.as_jax", "--gaps", str(library))
 
 
 def test_globals_and_closures_are_read_once_as_in_jax(tmp_path):
