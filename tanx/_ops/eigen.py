@@ -444,7 +444,11 @@ class Eig(Factorization):
         # LAPACK prints messages about matrices that are not finite, so they are replaced.
         infinite = ~np.isfinite(x).all((-2, -1))
         given = np.where(infinite[..., None, None], x.dtype.type(0), x)
-        _, w, wi, *sides, _, info, _ = self.routine(x, *wanted).run(by_rows(given))
+        parts = given.view(real_dtype(x.dtype)) if given.size else given.real
+        scale = _scale(abs(parts).max((-2, -1), initial=0))[..., None]
+        _, w, wi, *sides, _, info, _ = self.routine(x, *wanted).run(
+            by_rows(given * scale[..., None]))
+        w, wi = w / scale, wi / scale
         info = np.where(infinite, 1, info)
         sides = [by_rows(v) for v, want in zip(sides, wanted) if want]
         if letter(x.dtype) != "c":
@@ -479,14 +483,16 @@ class Eig(Factorization):
         is_complex, n = letter(x.dtype) == "c", x.shape[-1]
         if not compute_left_eigenvectors and is_small(x.dtype, x.shape) and prod(x.shape[:-2]) > 3:
             return _eig_of_small(into, x)
-        seen, x, infinite = _finite(x)
+        seen, x, greatest = _scaled(x)
         filled, x = in_memory("operand", x, swap=True)
         call, (_, w, wi, *sides, _, info, _) = self.routine(x, *wanted).call("made", [x])
-        failed = build.Operand(info.shape, _INT32,
-                               lambda k: build.select(infinite[k], build.const(1, _INT32), info[k]))
+        failed = build.Operand(info.shape, _INT32, lambda k: build.select(
+            build.op("is_finite", greatest[k]), info[k], build.const(1, _INT32)))
 
         def value(k):
-            return w[k] if is_complex else build.op("complex", w[k], wi[k])
+            scale = _scale(greatest[k[:-1]], build.select, build.const)
+            parts = _parts(w[k]) if is_complex else [w[k], wi[k]]
+            return build.op("complex", *(part / scale for part in parts))
 
         def vector(k, made):
             """Pairs of conjugate values have the real and the imaginary part of one vector."""
@@ -504,23 +510,52 @@ class Eig(Factorization):
             for out, made in zip(into[1:], chosen))]
 
 
-def _finite(x) -> tuple[list, build.Operand, build.Buffer]:
-    """Matrices with zeros in place of non-finite ones, and a mask of these.
+_SCALES = {4: ((39, -50), (89, -100), (-39, 50), (-89, 110)), 8: ((450, -700), (-450, 700))}
+"""For floats of some bytes: a power of two that the greatest element of a matrix is above, or
+below if it is negative, and the power by which the matrix is multiplied then."""
 
-    LAPACK prints messages about matrices that are not finite.
+
+def _scale(greatest, choose=np.where, const=np.asarray):
+    """A power of two by which a matrix is multiplied, given the size of its greatest element.
+
+    LAPACK scales matrices with elements above 1e12 or below 1e-12 in float32 (1e138 in float64)
+    itself, but the one that SciPy 1.17 contains returns eigenvalues of the scaled matrix.
     """
-    infinite = build.temp("infinite", x.shape[:-2], np.bool_)
+    dtype = greatest.dtype
+    power = const(1, dtype)
+    for limit, factor in _SCALES[dtype.itemsize]:
+        end = const(2.0 ** limit, dtype)
+        power = choose(greatest > end if limit > 0 else greatest < end,
+                       const(2.0 ** factor, dtype), power)
+    return power
 
-    def is_infinite(value):
-        parts = ([build.op(part, value) for part in ("real", "imag")]
-                 if letter(x.dtype) == "c" else [value])
-        return build.any_of(*(build.eq(build.op("is_finite", part), False) for part in parts))
 
-    marked = build.nest(infinite.shape, lambda k: [build.store(infinite, k, build.reduce(
-        "or", x.shape[-2:], lambda i: is_infinite(x[(*k, *i)])))])
-    given = build.Operand(x.shape, x.dtype, lambda k: build.select(
-        infinite[k[:-2]], build.const(0, x.dtype), x[k]))
-    return [marked], given, infinite
+def _parts(value) -> list[build.Expr]:
+    """The real numbers of a value."""
+    return [build.op(part, value) for part in ("real", "imag")] if (
+        letter(value.dtype) == "c") else [value]
+
+
+def _scaled(x) -> tuple[list, build.Operand, build.Buffer]:
+    """Matrices for LAPACK, scaled, and the sizes of their greatest elements before.
+
+    LAPACK prints messages about matrices that are not finite, so these are replaced by zeros.
+    """
+    greatest = build.temp("greatest", x.shape[:-2], real_dtype(x.dtype))
+
+    def size(value):
+        first, *rest = [build.op("abs", part) for part in _parts(value)]
+        return build.op("max", first, *rest) if rest else first
+
+    measured = build.nest(greatest.shape, lambda k: [build.store(greatest, k, build.reduce(
+        "max", x.shape[-2:], lambda i: size(x[(*k, *i)]), 0))])
+
+    def element(k):
+        seen = greatest[k[:-2]]
+        first, *rest = [part * _scale(seen, build.select, build.const) for part in _parts(x[k])]
+        value = build.op("complex", first, *rest) if rest else first
+        return build.select(build.op("is_finite", seen), value, build.const(0, x.dtype))
+    return [measured], build.Operand(x.shape, x.dtype, element), greatest
 
 
 def _eig_of_small(into, x):

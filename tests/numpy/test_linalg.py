@@ -1,5 +1,7 @@
 """Linear algebra against NumPy: values, batches, compiled code, derivatives, messages."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -151,6 +153,27 @@ def test_singular_matrices():
         both = function(np.stack([-np.eye(2), 4 * np.eye(2)]).astype(np.float32))
         assert np.isnan(np.asarray(both[0])[0, 0])
         agree(both[1], 2 * np.eye(2))
+
+
+@pytest.mark.parametrize("dtype, scale", [
+    *product(["float32", "complex64"], [1e13, 1e20, 1e36, 1e-13, 1e-20, 1e-36]),
+    *product(["float64", "complex128"], [1e150, 1e300, 1e-150, 1e-300])])
+@pytest.mark.parametrize("n", [2, 20])
+def test_eigenvalues_of_large_and_small_numbers(n, dtype, scale):
+    """LAPACK scales such matrices, and not all versions scale the values back."""
+    rng = np.random.default_rng(n)
+    with tanx.enable_x64(True):
+        x = (rng.standard_normal((n, n)) * scale).astype(dtype)
+        x[0, 1] *= 1j if "complex" in dtype else 1
+        wanted = np.linalg.norm(x.astype(complex) / scale)
+        compiled = tanx.jit(lambda x: tuple(jnp.linalg.eig(x)))
+        with tanx.disable_jit():
+            found = [compiled(x)]
+        found += [compiled(x) for _ in range(4)]
+        for w, v in found:
+            w, v = np.asarray(w, complex) / scale, np.asarray(v, complex)
+            off = np.linalg.norm((x.astype(complex) / scale) @ v - v * w)
+            assert off < 100 * np.finfo(dtype).eps * wanted
 
 
 def test_least_squares():
