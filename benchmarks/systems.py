@@ -97,9 +97,9 @@ class Jax(System):
         return self.module.enable_x64(True) if case.x64 else nullcontext()
 
     def runner(self, function: Callable, arguments: tuple) -> Callable[[], Any]:
-        if isinstance(function(*arguments), self.module.Array):
-            return lambda: function(*arguments).block_until_ready()
         wait = self.module.block_until_ready
+        if isinstance(wait(function(*arguments)), self.module.Array):
+            return lambda: function(*arguments).block_until_ready()
         return lambda: wait(function(*arguments))
 
     def forget(self) -> None:
