@@ -4,6 +4,8 @@ float32 is compared with float64, float64 with ``np.longdouble``, which has at l
 more (or is skipped where it has not), and so are edge values.
 """
 
+import ctypes
+
 import numpy as np
 import pytest
 import scipy.special
@@ -210,6 +212,21 @@ def test_functions_of_float32_that_are_computed_in_float64(name):
         want = reference(*(x.astype(np.float64) for x in args))
         keep = np.isfinite(want) & (np.abs(want) > 1e-36)
         check(name, [x[keep] for x in args], want[keep], 0.7)
+
+
+def test_lgamma_of_float64():
+    """Within 8 units in the last place, also next to its zeros at 1 and 2."""
+    rng = np.random.default_rng(0)
+    near = rng.standard_normal(1000) * np.exp(rng.uniform(-30, -2, 1000))
+    ends = [0.5, 1.5, 2.5, 8.0]
+    x = np.concatenate([
+        rng.uniform(0, 10, 3000), 1 + near, 2 + near, np.exp(rng.uniform(-740, 700, 1000)),
+        rng.uniform(-20, 5, 500), ends, np.nextafter(ends, 0),
+        [0.0, -0.0, 1, 2, 5e-324, 2.5e305, 1e308, -1, np.inf, -np.inf, np.nan]])
+    lgamma = ctypes.CDLL(None).lgamma  # Python's own is less accurate
+    lgamma.restype, lgamma.argtypes = ctypes.c_double, [ctypes.c_double]
+    wanted = np.array([lgamma(v) for v in x])
+    np.testing.assert_allclose(compiled("lgamma", x), wanted, rtol=8 * np.finfo(float).eps)
 
 
 def test_lgamma_of_float32_at_its_zeros_and_poles():
