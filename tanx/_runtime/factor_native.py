@@ -16,6 +16,7 @@ from .product_native import (
     SUBTRACT,
     SWAP,
     TRIANGLE,
+    copy_lines,
     copy_row4,
     copy_row8,
     less,
@@ -249,9 +250,9 @@ def solve_sides(job: int, number: int) -> None:
         _substitute(job, given, step)
         return
     C.memset(copy, 0, order * sides * size)
-    _copy_sides(copy, sides * size, given, step * size, count * size, order)
+    copy_lines(copy, sides * size, given, step * size, count * size, order)
     _substitute(job, copy, sides)
-    _copy_sides(given, step * size, copy, sides * size, count * size, order)
+    copy_lines(given, step * size, copy, sides * size, count * size, order)
 
 
 def _substitute(job: int, x: int, step: int) -> None:
@@ -263,14 +264,6 @@ def _substitute(job: int, x: int, step: int) -> None:
         step = -step
     call(word(kind, SOLVE), x, step, word(job, FIRST), word(job, ROW_STEP), word(job, COLUMN_STEP),
          order, word(job, SYSTEM_FLAGS) & UNIT)
-
-
-def _copy_sides(to: int, to_step: int, given: int, step: int, size: int, count: int) -> None:
-    """Copy rows of ``size`` bytes."""
-    i = 0
-    while i < count:
-        C.memcpy(to + i * to_step, given + i * step, size)
-        i += 1
 
 
 def _turn(kind: int, to: int, to_step: int, given: int, step: int, rows: int,

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from .native import C, call, fetch, flip16, int32, put, put32, stack, word
 
-__all__ = ["clear", "copy_row4", "copy_row8", "less", "multiply", "pack", "pack_panels",
-           "product_task", "spread", "strip"]
+__all__ = ["clear", "copy_lines", "copy_row4", "copy_row8", "less", "multiply", "pack",
+           "pack_panels", "product_task", "spread", "strip"]
 
 SIZE, SIGN, ONE, KERNEL, ROWS, COLUMNS, PACK, TASK, SWAP, REFLECT = (
     0, 8, 16, 24, 32, 40, 48, 56, 64, 72)
@@ -286,10 +286,10 @@ def strip(job: int, panel: int, right: int, right_step: int, out: int, row: int,
                  out + j * step, whole)
         else:
             width = less(count - j, rows)
-            _copy(scratch, columns * size, out + j * step, step, height * size, width)
+            copy_lines(scratch, columns * size, out + j * step, step, height * size, width)
             call(word(kind, KERNEL), right + j * right_step, apart, panel, columns, depth,
                  scratch, columns)
-            _copy(out + j * step, step, scratch, columns * size, height * size, width)
+            copy_lines(out + j * step, step, scratch, columns * size, height * size, width)
         j += rows
 
 
@@ -306,7 +306,8 @@ def _fetch_tile(place: int, step: int, size: int, rows: int) -> None:
         j += 1
 
 
-def _copy(to: int, to_step: int, given: int, step: int, size: int, count: int) -> None:
+def copy_lines(to: int, to_step: int, given: int, step: int, size: int, count: int) -> None:
+    """Copy lines of ``size`` bytes; steps are in bytes."""
     j = 0
     while j < count:
         C.memcpy(to + j * to_step, given + j * step, size)
