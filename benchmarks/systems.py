@@ -6,6 +6,7 @@ A worker imports only one of them: they need different interpreters.
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -108,6 +109,11 @@ class Jax(System):
 
 class Torch(System):
     """torch.compile."""
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        # By itself it counts the machine's processors, also those that it must not use.
+        self.module.set_num_threads(len(os.sched_getaffinity(0)))
 
     def place(self, array: np.ndarray) -> Any:
         if array.dtype.name == "bfloat16":

@@ -1,6 +1,8 @@
 """Convolutions: layers of image networks in both layouts, depthwise, transposed, gradients."""
 
-from .case import family, noise
+import numpy as np
+
+from .case import family, form, noise
 
 LAST = ("NHWC", "HWIO", "NHWC")
 FIRST = ("NCHW", "OIHW", "NCHW")
@@ -38,11 +40,46 @@ def channels_last(jax, jnp, n, s, c, o, k, stride):
     return _conv(jax, strides=(stride,) * 2), (noise(n, s, s, c), noise(k, k, c, o, seed=1))
 
 
+def _torch_layer(torch, s, k, stride=1):
+    """A layer of torch on images whose channels are last, with the padding SAME.
+
+    Its kernel has the layout that torch prefers. Where the padding has two sides of different
+    widths, for which torch has no option, it is an operation of its own.
+    """
+    extra = max(k - stride if s % stride == 0 else k - s % stride, 0)
+    before, after = extra // 2, extra - extra // 2
+
+    def run(x, w):
+        x = x.permute(0, 3, 1, 2)
+        if before != after:
+            x = torch.nn.functional.pad(x, (before, after) * 2)
+        out = torch.nn.functional.conv2d(x, w, stride=stride,
+                                         padding=before if before == after else 0)
+        return out.permute(0, 2, 3, 1)
+    return run
+
+
+def _torch_kernel(k, c, o, dtype="float32"):
+    kernel = noise(k, k, c, o, seed=1, dtype=dtype)
+    return np.ascontiguousarray(kernel.transpose(3, 0, 1, 2)).transpose(0, 3, 1, 2)
+
+
+@form("torch", channels_last)
+def _(torch, n, s, c, o, k, stride):
+    return _torch_layer(torch, s, k, stride), (noise(n, s, s, c), _torch_kernel(k, c, o))
+
+
 @layer("{k} x {k} conv, {n} x {c} x {s} x {s} to {o}, channels first", n=1, s=56, c=64, o=64, k=3)
 @layer("{k} x {k} conv, {n} x {c} x {s} x {s} to {o}, channels first", n=4, s=14, c=256, o=256, k=3)
 @layer("{k} x {k} conv, {n} x {c} x {s} x {s} to {o}, channels first", n=4, s=28, c=256, o=64, k=1)
 def channels_first(jax, jnp, n, s, c, o, k):
     return _conv(jax, FIRST), (noise(n, c, s, s), noise(o, c, k, k, seed=1))
+
+
+@form("torch", channels_first)
+def _(torch, n, s, c, o, k):
+    return lambda x, w: torch.nn.functional.conv2d(x, w, padding="same"), (
+        noise(n, c, s, s), noise(o, c, k, k, seed=1))
 
 
 @layer("bias and relu of a {k} x {k} conv, {n} x {s} x {s} x {c} to {o}", n=4, s=28, c=64, o=64,
@@ -51,6 +88,13 @@ def with_bias(jax, jnp, n, s, c, o, k):
     conv = _conv(jax)
     return lambda x, w, b: jax.nn.relu(conv(x, w) + b), (
         noise(n, s, s, c), noise(k, k, c, o, seed=1), noise(o, seed=2))
+
+
+@form("torch", with_bias)
+def _(torch, n, s, c, o, k):
+    run = _torch_layer(torch, s, k)
+    return lambda x, w, b: torch.relu(run(x, w) + b), (
+        noise(n, s, s, c), _torch_kernel(k, c, o), noise(o, seed=2))
 
 
 @layer("dilated {k} x {k} conv, {n} x {s} x {s} x {c} to {o}", n=2, s=32, c=64, o=64, k=3)
@@ -104,6 +148,12 @@ def volume(jax, jnp, n, s, c, o, k):
 def narrow(jax, jnp, n, s, c, o, k):
     return _conv(jax), (noise(n, s, s, c, dtype="bfloat16"),
                         noise(k, k, c, o, seed=1, dtype="bfloat16"))
+
+
+@form("torch", narrow)
+def _(torch, n, s, c, o, k):
+    return _torch_layer(torch, s, k), (
+        noise(n, s, s, c, dtype="bfloat16"), _torch_kernel(k, c, o, "bfloat16"))
 
 
 # -- transposed ------------------------------------------------------------------------------------
