@@ -26,7 +26,7 @@ from ..tree_util import (
     tree_flatten_with_path,
     tree_unflatten,
 )
-from .marks import Mark
+from .markers import Mark
 from .saved import Saved, merged
 
 __all__ = ["VJP", "DidntWant", "DontWant", "GradRef", "GradValue", "Pullback", "Transposed",

@@ -17,7 +17,7 @@ from ..tree_util import (
     tree_structure,
     treedef_is_leaf,
 )
-from .marks import Mark
+from .markers import Mark
 
 __all__ = ["NotNeeded", "NotSaveable", "Saved", "merged", "parted", "spread"]
 

@@ -27,9 +27,6 @@ __all__ = ["SOLVE", "TURN", "lanes", "sides", "triangle_text"]
 SOLVE, TURN = "tanx.solve.", "tanx.turn."
 """The prefixes of the symbols, before the name of the dtype."""
 
-_VECTORS = 4
-"""Vectors in a row: each of their sums waits four cycles for the term before."""
-
 _SOLVE = """\
 define void @"{symbol}"(ptr %x, i64 %step, ptr %a, i64 %rows, i64 %columns, i64 %n, i64 %unit) {{
 entry:
@@ -89,7 +86,7 @@ def lanes(dtype: np.dtype, machine: Machine) -> int:
 
 def sides(dtype: np.dtype, machine: Machine) -> int:
     """The right-hand sides that ``solve`` handles at a time."""
-    return _VECTORS * lanes(dtype, machine)
+    return machine.tuning.kernels.sides * lanes(dtype, machine)
 
 
 def triangle_text(dtype: np.dtype, machine: Machine) -> str:

@@ -52,12 +52,6 @@ Terms = Mapping[Expr, int]
 _ENDLESS = 1 << 40
 """Length assumed for a loop that ends by data: larger than any threshold."""
 
-_DEEP = 6
-"""Choices inside each other from which their code is not written into each arm that uses it: it
-would double with each choice. They are evaluated first, even if no arm that is taken needs them.
-With 4, the line search of BFGS for 2 variables took 1.4 us instead of 1.2 (Cascade Lake); chains of
-20 choices and their second derivatives compile in the same time with both."""
-
 
 def offset(buffer: Buffer, index: Iterable[Expr]) -> tuple[Terms, int]:
     """The row-major position of an element in its buffer, as a sum of terms and a constant."""
@@ -137,7 +131,7 @@ class Analysis:
     """
 
     def __init__(self, same: dict[Buffer, Buffer], tuning: ChoiceTuning):
-        self._same, self.quick = same, tuning.quick
+        self._same, self.quick, self._deep = same, tuning.quick, tuning.nested
         self._reads: dict[Node, frozenset[Buffer]] = {}
         self._safe: dict[Node, bool] = {}
         self._lengths: dict[Node, int] = {}
@@ -315,11 +309,11 @@ class Analysis:
 
     def _nested_in_arms(self, choice: Op) -> list[Node]:
         """The largest parts of arms that have several users and would be too long in each."""
-        if self._nested[choice] <= _DEEP:
+        if self._nested[choice] <= self._deep:
             return []
 
         def is_long(node: Node) -> bool:
-            return (self.is_safe(node) and self._nested[node] >= _DEEP
+            return (self.is_safe(node) and self._nested[node] >= self._deep
                     and self._users.get(node, 0) > 1)  # positions of loads may have no user
         return [node for node in walk(
             *choice.args[1:], into=lambda n: () if is_long(n) else self._parts_and_arms(n))

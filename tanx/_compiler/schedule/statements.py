@@ -34,10 +34,10 @@ from ..machine import Machine
 from .analysis import Analysis
 from .columns import as_columns, columns, separate
 from .folds import Folds
+from .kept_elements import kept_buffers
 from .lanes import Loop, Planner
 from .polls import with_brief_loops, with_polls
 from .prefetch import with_prefetches
-from .registers import kept_buffers
 from .residues import by_residues
 from .rows import as_rows, rows_together, with_finish_apart
 from .scans import as_scan

@@ -49,8 +49,6 @@ __all__ = ["best_tile", "copied_by_tasks", "factors", "final_stores", "has_tiles
            "in_matrix_registers", "is_tiled", "lanes_of", "marked", "panel_columns", "panel_place",
            "place_of", "streams", "sum_of_products", "tiling", "times", "unmarked"]
 
-_ROWS = 16
-"""Rows of a tile at most."""
 PRODUCTS = ("mul", "dot4", "dot4u", "dot2")
 """Instructions that multiply in sums of products."""
 
@@ -104,8 +102,9 @@ def _cycles(tile: Tile, machine: Machine, times: str = "mul") -> float:
 @cache
 def _tiles(form: Form, lanes: int, machine: Machine, times: str) -> list[Tile]:
     step = lanes if form == "m" and machine.multiplies_by_lane else 1
-    every = [Tile(form, rows, vectors, lanes)
-             for rows, vectors in product(range(step, _ROWS + 1, step), range(1, 13))]
+    most = machine.tuning.tiles
+    every = [Tile(form, rows, vectors, lanes) for rows, vectors in product(
+        range(step, most.rows + 1, step), range(1, most.vectors + 1))]
     large = [Tile(form, rows * SIZE, vectors, lanes) for rows in (1, 2) for vectors in (1, 2)]
     large = [tile for tile in large if in_matrix_registers(tile, times, machine)]
     if times == "dot4" and not machine.multiplies_signed_bytes:
@@ -116,11 +115,11 @@ def _tiles(form: Form, lanes: int, machine: Machine, times: str) -> list[Tile]:
 @lru_cache(maxsize=1024)
 def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, machine: Machine,
               row_panel: int = 0, column_panel: int = 0, times: str = "mul",
-              most_rows: int = _ROWS) -> Tile | None:
+              most_rows: int | None = None) -> Tile | None:
     """The tile that finishes a product soonest; as large as panels, if those are given.
 
     A tile has no more rows than there are, and more columns only if there is a panel for them.
-    Outside of matrix registers it has at most ``most_rows``.
+    Outside of matrix registers it has at most ``most_rows``, if given.
     """
     def time(tile: Tile) -> float:
         tiles = ceil(rows / tile.rows) * ceil(columns / tile.columns)
@@ -131,7 +130,8 @@ def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, 
 
     found = [tile for tile in _tiles(form, lanes_of(dtype, machine), machine, times)
              if tile.rows == (row_panel or tile.rows) and tile.rows <= rows
-             and (tile.rows <= most_rows or in_matrix_registers(tile, times, machine))
+             and (most_rows is None or tile.rows <= most_rows
+                  or in_matrix_registers(tile, times, machine))
              and tile.columns == (column_panel or tile.columns)
              and (tile.columns <= columns or column_panel)]
     return min(found, key=time, default=None)
@@ -369,8 +369,8 @@ def _in_conflict(operand: Operand, terms: int, tuning: TileTuning) -> bool:
         operand.panel or operand.across * operand.buffer.dtype.itemsize % tuning.conflict)
 
 
-def _most_rows(left: Operand, row: Index, itemsize: int, machine: Machine) -> int:
-    """How many rows of a left operand the first-level cache holds at once.
+def _most_rows(left: Operand, row: Index, itemsize: int, machine: Machine) -> int | None:
+    """How many rows of a left operand the first-level cache holds at once, or None if all.
 
     Each of its ways has one place for all elements that are multiples of its size apart. Rows at
     such distances need a way each, and the right operand needs one: a transposed 4 x 4
@@ -380,16 +380,16 @@ def _most_rows(left: Operand, row: Index, itemsize: int, machine: Machine) -> in
     3 rows (Neoverse N1, 4 ways).
     """
     if machine.multiplies_by_lane:
-        return _ROWS
+        return None
     apart = left.along
     if left.place is not None:
         first, second = (substitute(left.place, {row: Const(k, row.dtype)}) for k in (0, 1))
         if not isinstance(first, Const) or not isinstance(second, Const):
-            return _ROWS
+            return None
         apart = second.value - first.value
     size, ways = machine.caches[0] // machine.ways, machine.ways
     conflict = apart and apart * itemsize % size == 0
-    return ways - 1 if conflict and row.extent > ways else _ROWS
+    return ways - 1 if conflict and row.extent > ways else None
 
 
 def _in_room(name: str, operand: Operand, factor: Expr, along: Index, across: Index, count: int,
@@ -450,7 +450,7 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     terms = prod(i.extent for i in (*loops.runs, loops.term))
     tuning = machine.tuning.tiles
     tile = best_tile(form, rows, columns, terms, total.dtype, machine, a.panel, b.panel, times,
-                     _ROWS if form == "m" else
+                     None if form == "m" else
                      _most_rows(a, loops.row, total.dtype.itemsize, machine))
     if tile is None:
         return None

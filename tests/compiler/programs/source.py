@@ -29,7 +29,7 @@ SETTINGS: tuple[dict[str, float], ...] = (
     {"fuse.contexts": 1, "fuse.rows": 1, "fuse.near": 1000, "memory.put_off": 1000,
      "transposes.far": 0, "transposes.read": 64, "contract.tiny_rows": 1,
      "access.far": 0, "access.scattered": 0, "access.steps": 2, "access.ahead": 64,
-     "polls.long": 2, "polls.soon": 0, "choices.dear": 4},
+     "polls.long": 2, "polls.soon": 0, "choices.dear": 4, "choices.nested": 1},
     {"tasks.grain": 1e-9, "tasks.enough": 2, "tasks.enough_rows": 1, "folds.stretch": 2,
      "lanes.tile": 1, "tasks.many_each": 1, "tasks.scan_length": 4, "tasks.scan_lanes": 2,
      "tasks.line": 4, "flow.grain": 1e-9, "flow.in_place": 1, "distribute.small": 0,
@@ -41,7 +41,7 @@ SETTINGS: tuple[dict[str, float], ...] = (
     {"fuse.reuse": 1, "tiles.worth": 1, "tiles.conflict": 1,
      "tiles.stretch": 2, "tiles.room_bytes": 256,
      "tiles.streamed": 2, "tiles.near": 64, "contract.tiny": 0,
-     "tiles.chunk": 4, "tiles.task": 16},  # operands computed by tasks
+     "tiles.chunk": 4, "tiles.task": 16, "tiles.rows": 3},  # operands computed by tasks
     {"registers.apart": 4, "registers.lanes": 2, "registers.states": 8, "registers.scalars": 60,
      "decompose.powers": 3, "rows.many": 1, "rows.much": 0, "rows.short": 8, "rows.vectors": 2,
      "lanes.together": 4, "lanes.moves": 40, "lanes.residues": 2, "lanes.few_lanes": 2,

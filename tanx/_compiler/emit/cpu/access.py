@@ -31,7 +31,7 @@ from ..scopes import Groups, Scope, Tile
 from ..shuffles import transposed
 from ..storage import from_memory, memory_type
 from ..values import I64, Value, any_lane, select
-from .elements import Elements
+from .element_access import Elements
 from .prefetch import Prefetch
 
 __all__ = ["Access"]

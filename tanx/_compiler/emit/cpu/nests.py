@@ -15,8 +15,8 @@ from ...._loops.nest import Nest, Statement, Store
 from ...._loops.scheduled import Columns, Rows, ScanLine, TransposedTile, plain
 from ...._loops.tiles import Tiled
 from ...schedule.analysis import seen_as_bits
+from ...schedule.kept_elements import elements_of
 from ...schedule.lanes import Loop, loops_of
-from ...schedule.registers import elements_of
 from ..scalars import Scalar
 from ..scopes import Scope
 from ..values import intrinsic

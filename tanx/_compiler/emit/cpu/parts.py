@@ -39,7 +39,7 @@ from ..lane_folds import LaneFolds
 from ..values import Writer
 from ..while_loops import WhileLoops
 from .access import Access
-from .elements import Elements
+from .element_access import Elements
 from .library_calls import LibraryCalls
 from .packing import Packing
 from .prefetch import Prefetch
