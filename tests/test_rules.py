@@ -1,6 +1,7 @@
 """Every row of the table of cases against all six rules."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import tanx
 from tanx import dtypes
 from tanx._core.array import Array
+from tanx._core.jaxpr import eval_jaxpr
 from tanx._core.linear import Linear, Zero, instantiate
 from tanx._core.primitive import Kind, primitives
 from tanx._core.stage import stage
@@ -188,3 +190,39 @@ def test_batching_agrees_with_a_loop(case):
                 want = np.stack([np.asarray(loop[k]) for loop in loops])
                 got = np.asarray(out) if d is not None else np.stack([np.asarray(out)] * size)
                 close(np.moveaxis(got, d or 0, 0), want, rtol=1e-9)
+
+
+WIDE = (np.float64, np.complex128, np.int64, np.uint64)
+USERS_RULES = ("pure_callback", "c_function")  # functions of the test's own, run by the rules
+
+
+@each_case(lambda case: case.args and any(a.dtype in WIDE for a in case.args)
+           and case.primitive not in USERS_RULES)
+def test_rules_keep_64_bits_where_they_are_not_enabled(case):
+    """A function traced with 64-bit types may be differentiated and batched outside of them."""
+    args = arrays(case.arguments())
+    jaxpr, consts = stage(flat(case), [x.aval for x in args])
+
+    def replay(*args):
+        return eval_jaxpr(jaxpr, consts, *args)
+
+    def types():
+        found = []
+        if case.grad:
+            tangents = tangents_for(case, args, seed=1)
+            outs, out_tangents = jvp(replay, args, tangents)
+            found += [*outs, *out_tangents]
+        if case.grad and "rev" in case.modes:
+            outs, nonzero, linear, residuals = linearize(
+                replay, args, [type(t) is not Zero for t in tangents])
+            cts = [Array(np.ones(y.shape, y.dtype)) for y, nz in zip(outs, nonzero) if nz]
+            found += backward(linear, residuals, [Linear(v.aval) for v in linear.invars], cts)
+        if case.batch:
+            values = case.arguments(lead=(2,), batched=[True] * len(case.args))
+            found += batch(replay, Axis(None, 2), arrays(values), [0] * len(values))[0]
+        return [x.aval for x in found]
+
+    want = types()
+    with tanx.enable_x64(False), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert types() == want

@@ -36,7 +36,7 @@ from .._ops.arith import add
 from .._ops.base import reshape
 from .._ops.bits import bitwise_and, bitwise_or
 from .._ops.compare import eq, gt, lt, ne, select
-from .._ops.convert import convert_element_type, stop_gradient
+from .._ops.convert import convert, convert_element_type, stop_gradient
 from .._ops.create import full
 from .._ops.dynamic import dynamic_index_in_dim
 from .._ops.gather_scatter import window_of
@@ -212,7 +212,7 @@ class State(NamedTuple):
 
 
 def _chosen(condition, x, y):
-    return select(condition, x, convert_element_type(y, typeof(x).dtype))
+    return select(condition, x, convert(y, typeof(x).dtype))
 
 
 class Checker:

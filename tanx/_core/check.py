@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.config import enable_x64
 from ..dtypes import is_extended, stored
 from ..errors import JaxprTypeError, explain
 from . import explicit
@@ -60,10 +61,12 @@ def _without_constants(jaxpr: Jaxpr | ClosedJaxpr) -> Jaxpr:
     """The jaxpr itself, after checking that its constants have the types of their variables."""
     if type(jaxpr) is Jaxpr:
         return jaxpr
-    for var, value in zip(jaxpr.jaxpr.constvars, jaxpr.consts, strict=True):
-        if not _agree(var.aval, typeof(value)):
+    with enable_x64(True):  # a NumPy array keeps its dtype where users cannot ask for it
+        types = [typeof(value) for value in jaxpr.consts]
+    for var, aval in zip(jaxpr.jaxpr.constvars, types, strict=True):
+        if not _agree(var.aval, aval):
             raise _error("a constant has another type than its variable.", None,
-                         f"variable: {var.aval}", f"constant: {typeof(value)}")
+                         f"variable: {var.aval}", f"constant: {aval}")
     return jaxpr.jaxpr
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._base.config import enable_x64
 from .._core.linear import Zero, is_linear, linear, zero_series
 from .._loops import build
 from ..errors import explain
@@ -98,15 +99,16 @@ class Mul(Elementwise):
 
     @staticmethod
     def _wide(x, y, out_dtype):
-        return dtypes.result_type(x.dtype, y.dtype, out_dtype)
+        with enable_x64(True):  # operands may have 64 bits even where users cannot ask for them
+            return dtypes.result_type(x.dtype, y.dtype, out_dtype)
 
-    jvp = partials(lambda t, out, x, y, out_dtype=None: mul(t, y, out_dtype=out_dtype),
-                   lambda t, out, x, y, out_dtype=None: mul(x, t, out_dtype=out_dtype))
+    jvp = partials(lambda t, out, x, y, out_dtype=None: _times(t, y, out_dtype),
+                   lambda t, out, x, y, out_dtype=None: _times(x, t, out_dtype))
     taylor = bilinear
 
     def transpose(self, ct, x, y, *, out_dtype=None):
         def product(a, b, operand):
-            return unbroadcast(mul(a, b, out_dtype=out_dtype and operand.dtype), operand)
+            return unbroadcast(_times(a, b, out_dtype and operand.dtype), operand)
         return [product(ct, y, x) if is_linear(x) else None,
                 product(x, ct, y) if is_linear(y) else None]
 
@@ -248,9 +250,12 @@ def mul(x, y, *, out_dtype=None):
     >>> lax.mul(jnp.int8(100), jnp.int8(100), out_dtype=jnp.int32)
     Array(10000, dtype=int32)
     """
-    if out_dtype is None:
-        return mul_p.bind(x, y)
-    return mul_p.bind(x, y, out_dtype=dtypes.requested_dtype(out_dtype, "tanx.lax.mul"))
+    return _times(x, y, out_dtype if out_dtype is None else dtypes.requested_dtype(
+        out_dtype, "tanx.lax.mul"))
+
+
+def _times(x, y, out_dtype):
+    return mul_p.bind(x, y) if out_dtype is None else mul_p.bind(x, y, out_dtype=out_dtype)
 
 
 def div(x, y):

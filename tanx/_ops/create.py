@@ -147,6 +147,8 @@ def _filling(value, dtype: np.dtype, weak_type: bool = False):
 def full_like(x, fill_value, dtype=None, shape=None, sharding=None):
     """An array with ``fill_value`` everywhere, of the shape and dtype of ``x`` unless given.
 
+    The dtype of ``x`` itself is granted even where 64-bit types are not enabled.
+
     >>> lax.full_like(jnp.zeros(2), 7)
     Array([7., 7.], dtype=float32)
     """
@@ -155,7 +157,8 @@ def full_like(x, fill_value, dtype=None, shape=None, sharding=None):
     if dtype is None:
         value = _filling(fill_value, like.dtype, like.weak_type)
     else:
-        value = _filling(fill_value, dtypes.requested_dtype(dtype, "tanx.lax.full_like"))
+        value = _filling(fill_value, dtype if dtype is like.dtype else dtypes.requested_dtype(
+            dtype, "tanx.lax.full_like"))
     if sharding is None and shape == like.shape:
         sharding = stated(like)
     return beside(_spread(value, shape, sharding), x)

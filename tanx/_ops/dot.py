@@ -84,10 +84,9 @@ class DotGeneral(Primitive):
         second = tuple(range(len(bx) + len(kept_x), len(bx) + len(kept_x) + len(kept_y)))
 
         def product(target, known, summed, dims, target_dims):
-            out = dot_general(
-                ct, known, ((summed, dims[1]), (batch, dims[0])), precision,
-                preferred_element_type,
-                out_sharding=sharding_for(target.aval, target_dims, ct, known))
+            out = _bound("tanx.lax.dot_general", ct, known, ((summed, dims[1]), (batch, dims[0])),
+                         precision, preferred_element_type,
+                         sharding_for(target.aval, target_dims, ct, known))
             out = transpose(out, np.argsort(target_dims))
             return out if out.dtype == target.dtype else convert(out, target.dtype)
 
@@ -338,13 +337,18 @@ def batch_matmul(lhs, rhs, precision: PrecisionLike = None):
 def _dot(function, lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding):
     if preferred_element_type is not None:
         preferred_element_type = dtypes.requested_dtype(preferred_element_type, function)
+    return _bound(function, lhs, rhs, dimension_numbers, canonical_precision(precision, function),
+                  preferred_element_type, out_sharding)
+
+
+def _bound(function, lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding):
+    """The product, with a dtype that the result may have even where users cannot ask for it."""
     if out_sharding is not None:
         (contracted, _), (batch, _) = dimension_numbers
         rank = typeof(lhs).ndim + typeof(rhs).ndim - 2 * len(contracted) - len(batch)
         out_sharding = requested(function, out_sharding, rank)
     return dot_general_p.bind(
-        lhs, rhs, dimension_numbers=dimension_numbers,
-        precision=canonical_precision(precision, function),
+        lhs, rhs, dimension_numbers=dimension_numbers, precision=precision,
         preferred_element_type=preferred_element_type, out_sharding=out_sharding)
 
 

@@ -152,8 +152,8 @@ def _weights(spectrum, fft_lengths, power: int):
     weights[0] = 1
     if fft_lengths[-1] % 2 == 0:
         weights[-1] = 1
-    weights = ((weights / prod(fft_lengths)) ** power).astype(aval.dtype)
-    shape = (*(1 for _ in aval.shape[1:]), len(weights))
+    weights = convert((weights / prod(fft_lengths)) ** power, aval.dtype)
+    shape = (*(1 for _ in aval.shape[1:]), typeof(weights).size)
     return broadcast_in_dim(weights, shape, (len(shape) - 1,))
 
 

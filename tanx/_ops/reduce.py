@@ -31,8 +31,8 @@ from .base import (
 )
 from .bits import bitwise_and, bitwise_or, bitwise_xor
 from .compare import eq
-from .convert import convert_element_type
-from .create import full
+from .convert import convert
+from .create import full_like
 from .extremes import maximum, minimum
 from .layout import squeeze
 from .operands import ANY, BOOL_INT, NUMBER, identity, letter, like, refused
@@ -59,7 +59,7 @@ class ReduceProd(Reduction):
         x = _flatten_to_front(x, axes)
         size = x.shape[0]
         if not size:
-            return full(x.shape[1:], 1, x.dtype)
+            return full_like(x, 1, x.dtype, x.shape[1:])
         while size > 1:
             half = size - size // 2
             left, right = slice_in_dim(x, 0, half), slice_in_dim(x, half, size)
@@ -86,7 +86,7 @@ class Extremum(Reduction):
         (x,), (dx,) = primals, tangents
         out = self.bind(x, axes=axes, out_sharding=out_sharding)
         kept = [1 if d in axes else n for d, n in enumerate(typeof(x).shape)]
-        hit = convert_element_type(eq(x, reshape(out, kept)), typeof(dx).dtype)
+        hit = convert(eq(x, reshape(out, kept)), typeof(dx).dtype)
         count = reduce_sum(hit, axes)
         return out, div(reduce_sum(mul(dx, hit), axes), count)
 

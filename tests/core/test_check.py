@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import tanx
+import tanx.numpy as jnp
 from tanx._core import check
 from tanx._core.array import Array
 from tanx._core.axes import named_axis
@@ -226,3 +228,17 @@ def test_axes_that_are_not_in_scope_are_not_asked_for():
     with named_axis("i", 2):
         assert "written:  float32[4]" in complaint(Jaxpr([], [x], [wrong], [eqn]))
 
+
+
+def test_constants_of_64_bits_where_they_are_not_enabled():
+    """A part of a function may use 64-bit types; NumPy's constants of it keep theirs."""
+    weights = np.array([0.1, 0.2, 0.3])
+
+    @tanx.jit
+    def inner(x):
+        with tanx.enable_x64(True):
+            return (tanx.lax.mul(jnp.asarray(x, np.float64), weights) - 1e-9).astype(np.float32)
+
+    outer = tanx.jit(tanx.grad(lambda x: inner(x).sum()))
+    for _ in range(4):
+        np.testing.assert_allclose(outer(jnp.ones(3)), weights, rtol=1e-7)
