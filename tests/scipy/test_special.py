@@ -9,6 +9,7 @@ import scipy.special
 import tanx
 import tanx.numpy as jnp
 from tanx.scipy import special
+from tests.scipy.lives import check
 
 INF, NAN = np.inf, np.nan
 
@@ -322,7 +323,10 @@ def test_lists_are_refused(name):
     (lambda: special.bessel_jn(1j, v=1), TypeError), (lambda: special.gammaln(1j), TypeError),
     (lambda: special.sph_harm_y(jnp.array([1]), jnp.array([0]), jnp.ones(1), jnp.ones(1), diff_n=1),
      NotImplementedError),
-    (lambda: special.betaln(jnp.ones(2), jnp.ones(3)), TypeError)])
+    (lambda: special.betaln(jnp.ones(2), jnp.ones(3)), TypeError),
+    (lambda: special.lpmn(2, 2, jnp.ones((2, 2))), ValueError),
+    (lambda: special.lpmn(-1, 2, jnp.ones(2)), ValueError),
+    (lambda: special.lpmn_values(2, 2, jnp.ones(2, int), False), TypeError)])
 def test_errors(call, error):
     with pytest.raises(error, match=r"tanx\.|integer"):
         call()
@@ -389,6 +393,33 @@ def test_spherical_harmonics(dtype):
             np.testing.assert_allclose(got, want, atol=1e-5 if dtype == "float32" else 1e-13)
     clipped = special.sph_harm_y(np.array([9]), np.array([2]), np.ones(1), np.ones(1), n_max=3)
     np.testing.assert_allclose(clipped, scipy.special.sph_harm_y(3, 2, 1.0, 1.0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("m, n", [(0, 0), (3, 3), (2, 5), (4, 1), (12, 12)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_associated_legendre_functions(m, n, dtype):
+    z = np.array([-1, -0.999, -0.4, 0, 0.1, 0.5, 1], dtype)
+    want, slopes = scipy.special.assoc_legendre_p_all(n, m, z.astype(float), diff_n=1)[:, :, :m + 1]
+    sizes = scipy.special.sph_legendre_p_all(n, m, np.arccos(z.astype(float)))[0, :, :m + 1]
+    tolerance = dict(rtol=1e-6 if dtype == "float32" else 1e-10,
+                     atol=1e-6 if dtype == "float32" else 1e-12)
+    with x64(dtype):
+        check(lambda z: special.lpmn(m, n, z), [z],
+              tuple(np.swapaxes(x, 0, 1).astype(dtype) for x in (want, slopes)), **tolerance)
+        check(lambda z: special.lpmn_values(m, n, z, True), [z],
+              np.swapaxes(sizes, 0, 1).astype(dtype), **tolerance)
+
+
+def test_associated_legendre_functions_compose():
+    z = jnp.array([0.3, -0.2])
+    slopes = special.lpmn(3, 4, z)[1]
+    for _ in range(4):
+        by_grad = tanx.jit(tanx.jacfwd(lambda z: special.lpmn_values(3, 4, z, False)))(z)
+        np.testing.assert_allclose(jnp.diagonal(by_grad, axis1=2, axis2=3), slopes, rtol=1e-5,
+                                   atol=1e-5)
+    batch = tanx.vmap(lambda z: special.lpmn_values(2, 2, z, True))(jnp.stack([z, z / 2]))
+    np.testing.assert_allclose(batch[1], special.lpmn_values(2, 2, z / 2, True), rtol=1e-6)
+    assert special.lpmn(2, 2, z[:0])[0].shape == (3, 3, 0)
 
 
 def test_bernoulli_numbers():

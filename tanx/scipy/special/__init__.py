@@ -11,6 +11,7 @@ from ._faddeeva import *
 from ._gamma import *
 from ._hypergeometric import *
 from ._integrals import *
+from ._legendre import *
 from ._logistic import *
 from ._normal import *
 from ._orthogonal import *
