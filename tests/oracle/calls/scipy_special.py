@@ -32,6 +32,8 @@ CALLS = [
     *each(S + "hyp2f1({x})", x=["f32_pos3, f32_pos3b, f32_pos3, f32_unit3", "1.0, 2.0, 3.0, 0.5"]),
     *each(S + "bessel_jn({z}, v={v})", z="f32_pos3 0.5 f32_2x3", v="0 2"),
     *each(S + "sph_harm_y(i32_pos3, i32_idx3, f32_unit3, f32_pos3)"),
-    *each(S + "lpmn(3, 3, f32_unit3) lpmn_values(3, 3, f32_unit3, True) "
-          "lpmn_values(2, 2, f32_unit3, False) lpmn(2, 2, f32_pos23) lpmn(2, 2, i32_pos3)"),
+    *each(S + "lpmn({arguments})", "eager jit", arguments=[
+        "3, 3, f32_unit3", "0, 0, f32_unit3", "2, 2, f32_2x3", "2, 2, i32_pos3"]),
+    *each(S + "lpmn_values({arguments})", "eager jit", arguments=[
+        "3, 3, f32_unit3, True", "2, 2, f32_unit3, False", "2, 2, f32_2x3, True"]),
 ]
