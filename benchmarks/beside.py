@@ -2,6 +2,8 @@
 
     python -m benchmarks.beside ../before --only "products|loops"
 
+    python -m benchmarks.beside ../before --first     # first calls, with nothing on disk
+
 The other checkout runs its own cases; those that both have are compared. With many processors,
 several pairs of workers measure at a time (``--shards``), each on its own processors.
 """
@@ -38,10 +40,7 @@ def measure(before: Path, cases: Sequence[str], rounds: int, seconds: float, slo
 
     def work(some: Sequence[str], stop: Event) -> None:
         with ExitStack() as stack:
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            pair = [stack.enter_context(Contestant(
-                "tanx", sys.executable, {"TANX_CACHE_DIR": f"{folder}/{name}"}, root))
-                for name, root in (("before", before), ("now", ROOT))]
+            pair = _pair(before, stack)
             for case in some:
                 progress.step(case)
                 if stop.is_set():
@@ -74,6 +73,35 @@ def _times(pair: Sequence[Contestant], case: str, rounds: int, seconds: float) -
     return best
 
 
+def measure_first(before: Path, cases: Sequence[str], rounds: int) -> dict[str, list[float]]:
+    """The seconds of the first call of each case, before and now; processes are new each round."""
+    found: dict[str, list[float]] = {}
+    progress = Progress("first calls", len(cases) * rounds)
+    for turn in range(rounds):
+        way = slice(None, None, -1 if turn % 2 else 1)  # the first of two may find colder caches
+        with ExitStack() as stack:
+            pair = _pair(before, stack)
+            for case in cases:
+                progress.step(case)
+                try:
+                    times = [one.ask("first", case=case)["seconds"] for one in pair[way]][way]
+                except Failure as failure:
+                    if "KeyError" not in str(failure):
+                        print(f"{case}: {failure}", file=sys.stderr)
+                    continue
+                found[case] = [*map(min, times, found.get(case, times))]
+    progress.end()
+    return found
+
+
+def _pair(before: Path, stack: ExitStack) -> list[Contestant]:
+    """Processes of the other checkout and of this one, with nothing on disk."""
+    folder = stack.enter_context(tempfile.TemporaryDirectory())
+    return [stack.enter_context(Contestant(
+        "tanx", sys.executable, {"TANX_CACHE_DIR": f"{folder}/{name}"}, root))
+        for name, root in (("before", before), ("now", ROOT))]
+
+
 def main() -> None:
     """Measure, and show the changes."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.beside", description=__doc__)
@@ -84,12 +112,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.05, help="of a case in a round (0.05)")
     parser.add_argument("--shards", type=int, default=1, help="pairs of workers at a time (1)")
     parser.add_argument("--slower", type=float, default=1.05, help="factor to report (1.05)")
+    parser.add_argument("--first", action="store_true", help="time first calls instead")
     parser.add_argument("--json", type=Path, help="keep the seconds of all cases")
     options = parser.parse_args()
     cases = [name for name, case in CASES.items()
              if re.search(options.only, f"{case.family}: {name}")]
-    found = measure(options.before.resolve(), cases, options.rounds, options.seconds,
-                    options.slower, options.shards)
+    before = options.before.resolve()
+    found = measure_first(before, cases, options.rounds) if options.first else measure(
+        before, cases, options.rounds, options.seconds, options.slower, options.shards)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1))
     ratios = {case: now / before for case, (before, now) in found.items()}

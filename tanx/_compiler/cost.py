@@ -31,8 +31,8 @@ from .._loops.nest import (
 from .._loops.traverse import children, expressions, programs_in, statements_in
 from .machine import Rates
 
-__all__ = ["STEPS", "Cost", "Work", "cost", "is_open", "nbytes", "occurrences", "repeating",
-           "repeats", "work"]
+__all__ = ["STEPS", "Cost", "Work", "cost", "costs", "is_open", "nbytes", "occurrences",
+           "repeating", "repeats", "work"]
 
 _HEAVY = 4.0
 """Effort from which an instruction counts as heavy: that of a division."""
@@ -90,10 +90,12 @@ def cost(program: Program) -> Cost:
     >>> cost(element_program(lambda at, x: op("exp", x[at]) + 1, [x], x))
     Cost(flops=32, transcendentals=32, bytes_read=128, bytes_written=128)
     """
-    total = Cost()
-    for statement in program.statements:
-        total += _cost_of([statement], (), {})
-    return total
+    return sum(costs(program), Cost())
+
+
+def costs(program: Program) -> list[Cost]:
+    """The cost of each statement of a program."""
+    return [_cost_of([statement], (), {}) for statement in program.statements]
 
 
 def is_open(program: Program) -> bool:
@@ -133,11 +135,13 @@ def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buf
     flops = special = moved = 0
     trips = prod(i.extent for i in loops)
     for node, steps in occurrences([e for store in stores for e in expressions(store)]):
+        if not _counts(node):
+            continue
         times = steps * (trips if in_order else repeats(node, loops))
-        if isinstance(node, Op) and node.dtype != INDEX:
+        if isinstance(node, Op):
             if INSTRUCTIONS[node.name].is_function:
                 special += times
-            elif node.name not in ("convert", "bitcast", "select"):
+            else:
                 flops += times
         elif isinstance(node, Fold):
             flops += times * _length(node) * len(node.states)
@@ -149,6 +153,13 @@ def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buf
     return total + Cost(flops, special, moved, written)
 
 
+def _counts(node: Node) -> bool:
+    """Whether a node has a cost: index arithmetic, constants and choices have none."""
+    if isinstance(node, Op):
+        return node.dtype != INDEX and node.name not in ("convert", "bitcast", "select")
+    return isinstance(node, (Fold, Load))
+
+
 def repeats(node: Node, loops: Sequence[Index]) -> int:
     """How often a node is computed in loops, if not in those inside all that it depends on."""
     return prod(i.extent for i in repeating(node, loops))
@@ -156,9 +167,10 @@ def repeats(node: Node, loops: Sequence[Index]) -> int:
 
 def repeating(node: Node, loops: Sequence[Index]) -> Sequence[Index]:
     """The loops that a node is computed in: not those inside all that it depends on."""
-    if not node.free <= frozenset(loops):  # it changes in a fold inside of all of them
+    inside = [n for n, i in enumerate(loops) if i in node.free]
+    if len(inside) < len(node.free):  # it changes in a fold inside of all of them
         return loops
-    return loops[:max((n + 1 for n, i in enumerate(loops) if i in node.free), default=0)]
+    return loops[:inside[-1] + 1 if inside else 0]
 
 
 def occurrences(roots: Iterable[Node]) -> list[tuple[Node, int]]:

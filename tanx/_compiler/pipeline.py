@@ -28,7 +28,6 @@ schedule  plan    how all loops run: vectors, tiles, rows, columns, transposes, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from math import inf
 from typing import Any
@@ -46,7 +45,7 @@ from .._loops.show import show, show_plan
 from .._loops.traverse import programs_in
 from .bodies import open_bodies
 from .contraction import contract
-from .cost import Cost, cost, is_open
+from .cost import Cost, cost, costs, is_open
 from .decompose import decompose
 from .fuse import fuse
 from .lower import Lowered, lower
@@ -102,9 +101,14 @@ class Module:
         return scheduled(self.plan, self.machine)
 
     @cached_property
+    def _costs(self) -> list[Cost]:
+        """The cost of each statement."""
+        return costs(self.program)
+
+    @cached_property
     def cost(self) -> Cost:
         """Operations and bytes of one run; ``cost.analysis`` has them by name."""
-        return cost(self.program)
+        return sum(self._costs, Cost())
 
     @property
     def estimate(self) -> float:
@@ -120,9 +124,9 @@ class Module:
         """
         if is_open(self.program):
             return inf
-        own = [s for s in self.program.statements if not is_tiled(s)]
-        seconds = cost(replace(self.program, statements=tuple(own))).seconds(self.machine.rates)
-        return seconds + sum(_seconds_of_calls(statement, self.machine) for statement in own)
+        own = [(s, c) for s, c in zip(self.program.statements, self._costs) if not is_tiled(s)]
+        seconds = sum((c for _, c in own), Cost()).seconds(self.machine.rates)
+        return seconds + sum(_seconds_of_calls(statement, self.machine) for statement, _ in own)
 
     def __str__(self) -> str:
         return f"{show_plan(self.plan)}\nreturn {', '.join(b.name for b in self.results)}"

@@ -69,12 +69,13 @@ def walk(*roots: Node, into: Callable[[Node], Sequence[Node]] = children,
     """
     seen = set() if seen is None else seen
     stack: list[Any] = list(reversed(roots))
+    pop, add = stack.pop, seen.add
     while stack:
-        node = stack.pop()
+        node = pop()
         if node is None:  # the children of the node below are done
-            yield stack.pop()
+            yield pop()
         elif node not in seen:
-            seen.add(node)
+            add(node)
             parts = into(node)
             if parts:
                 stack += (node, None)
@@ -85,16 +86,25 @@ def walk(*roots: Node, into: Callable[[Node], Sequence[Node]] = children,
 
 def loads(*roots: Node, seen: set[Node] | None = None) -> Iterator[Load]:
     """Each load under ``roots`` once; ``seen`` as for :func:`walk`."""
-    return (node for node in walk(*roots, into=_toward_loads, seen=seen) if type(node) is Load)
+    seen = set() if seen is None else seen
+    stack: list[Any] = list(reversed(roots))
+    pop, add = stack.pop, seen.add
+    while stack:
+        node = pop()
+        if node is None:
+            node = pop()
+            if type(node) is Load:
+                yield node
+        elif node.holds & LOADS and node not in seen:
+            add(node)
+            stack += (node, None)
+            stack += children(node)[::-1]
 
 
 def folds(*roots: Node) -> Iterator[Fold]:
     """Each fold under ``roots`` once."""
+    roots = tuple(root for root in roots if root.holds & FOLDS)
     return (node for node in walk(*roots, into=_toward_folds) if isinstance(node, Fold))
-
-
-def _toward_loads(node: Node) -> Sequence[Node]:
-    return children(node) if node.holds & LOADS else ()
 
 
 def _toward_folds(node: Node) -> Sequence[Node]:

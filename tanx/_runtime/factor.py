@@ -7,13 +7,13 @@ busy with matrix products, whose kernels are those of compiled code.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._base.forever import forever
 from .._loops import lapack
-from . import host
+from . import disk_cache, host
 from .load import tile_address
 from .machine_code import permanent
 from .threads import pool_addresses
@@ -43,16 +43,46 @@ def own_routine(name: str, args: tuple[Any, ...]) -> int | None:
     if name[0] not in "sd" or name[1:] not in _ROUTINES:
         return None
     sizes, *least = _ROUTINES[name[1:]]
-    if min(args[n] for n in sizes) < least[_has_long_vectors()]:
+    if min(args[n] for n in sizes) < least[_facts(name[0]).long_vectors]:
         return None
     if name[1:] == "potrf" and args[0] != "U":
         return None
     return routines(name[0])[name]
 
 
-def _has_long_vectors() -> bool:
+class _Facts(NamedTuple):
+    """What the compiler decides about the kernels of a dtype on this machine."""
+
+    long_vectors: bool  # more than 128 bits
+    kernel: str  # the symbols of the kernels of products, triangles and squares
+    solve: str
+    turn: str
+    rows: int
+    columns: int
+    lanes: int
+    sides: int  # right-hand sides that the kernel of triangles solves for at a time
+    square: int  # rows of a square that it transposes
+
+
+@cache
+def _facts(letter: str) -> _Facts:
+    """From disk if they are there: loading LLVM takes 60 ms, and code from disk needs no LLVM."""
+    key = disk_cache.key_of("facts about factorisations", letter.encode())
+    found = disk_cache.read(key)
+    if found is not None:
+        return _Facts(*found[0])
+    from .._compiler.kernels.gemm.micro import kernel_symbol
+    from .._compiler.kernels.triangle import SOLVE, TURN, lanes, sides
     from .._compiler.machine import host as this_machine
-    return this_machine().vector_bits > 128
+    from .._compiler.schedule.tiles import best_tile
+    dtype, machine = np.dtype(letter if letter == "d" else "f"), this_machine()
+    tile = best_tile("k", 32, 64, 256, dtype, machine)
+    assert tile is not None
+    facts = _Facts(machine.vector_bits > 128, kernel_symbol(tile, dtype, True), SOLVE + dtype.name,
+                   TURN + dtype.name, tile.rows, tile.columns, tile.lanes, sides(dtype, machine),
+                   lanes(dtype, machine))
+    disk_cache.write(key, tuple(facts), b"")
+    return facts
 
 
 @cache
@@ -69,12 +99,10 @@ def routines(letter: str) -> dict[str, int]:
 @cache
 def _code() -> tuple[dict[str, int], dict[str, np.ndarray]]:
     """The addresses of all routines, and the kinds that they refer to, yet to be filled."""
-    from . import factor_native, product_native
-    from . import qr_native as reflect_native
-
     def text() -> str:
+        from . import factor_native, product_native, qr_native
         from .native import translate
-        return translate((product_native, factor_native, reflect_native), (
+        return translate((product_native, factor_native, qr_native), (
             "pack_panels", "product_task", "swap_rows", "solve_sides", "reflect_task",
             *(letter + name for letter in "sd" for name in _ROUTINES)))
     kinds = forever({letter: np.zeros(21, np.int64) for letter in "sd"})
@@ -87,22 +115,18 @@ def _code() -> tuple[dict[str, int], dict[str, np.ndarray]]:
 
 def _fill(kind: np.ndarray, letter: str, made: dict[str, int]) -> None:
     """Write what native code must know about a dtype; see ``product_native.py``."""
-    from .._compiler.kernels.gemm.micro import kernel_symbol
-    from .._compiler.kernels.triangle import SOLVE, TURN, lanes, sides, triangle_text
-    from .._compiler.machine import host as this_machine
-    from .._compiler.schedule.tiles import best_tile
-    dtype = np.dtype(letter if letter == "d" else "f")
-    machine = this_machine()
-    tile = best_tile("k", 32, 64, 256, dtype, machine)
-    assert tile is not None
-    systems = permanent("triangular systems of " + dtype.name, lambda: triangle_text(
-        dtype, machine))
+    def text() -> str:
+        from .._compiler.kernels.triangle import triangle_text
+        from .._compiler.machine import host as this_machine
+        return triangle_text(dtype, this_machine())
+
+    dtype, facts = np.dtype(letter if letter == "d" else "f"), _facts(letter)
+    systems = permanent("triangular systems of " + dtype.name, text)
     signs = -(1 << 63) | (1 << 31) * (dtype.itemsize == 4)
     one = int(np.ones(1, dtype).view(f"i{dtype.itemsize}")[0])
-    kind[:] = [dtype.itemsize, signs, one, tile_address(kernel_symbol(tile, dtype, True)),
-               tile.rows, tile.columns, made["pack_panels"], made["product_task"],
-               made["swap_rows"], made["reflect_task"],
+    kind[:] = [dtype.itemsize, signs, one, tile_address(facts.kernel), facts.rows, facts.columns,
+               made["pack_panels"], made["product_task"], made["swap_rows"], made["reflect_task"],
                *(lapack.address(letter + name) for name in (
                    "getrf", "potf2", "trti2", "geqr2", "scal")),
-               _SMALL * tile.lanes, systems[SOLVE + dtype.name], systems[TURN + dtype.name],
-               sides(dtype, machine), lanes(dtype, machine), made["solve_sides"]]
+               _SMALL * facts.lanes, systems[facts.solve], systems[facts.turn], facts.sides,
+               facts.square, made["solve_sides"]]

@@ -79,7 +79,7 @@ DIFFERENCES = [
          r"special\.(expi|loggamma|spence|wofz)\((f32_edge|i32_3|b1_3)\)"),
     _row("the derivative of spence, where JAX gives NaN", "vjp", r"special\.spence\(f32_pos3\)"),
     _row("odd functions preserve the sign of a zero", "eager", r"special\.fresnel\(f32_edge\)"),
-    _row("JAX warns that it will remove the function", "eager", r"special\.lpmn(_values)?\("),
+    _row("JAX warns that it will remove the function", "eager jit", r"special\.lpmn(_values)?\("),
     _row("narrow floats are computed in float32; JAX's coefficients are not exact in float16",
          "eager", r"special\.(exp1|expi|sici)\(f16_unit3\)"),
     _row("JAX rounds constants, and NumPy warns", "eager",

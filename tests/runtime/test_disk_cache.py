@@ -4,6 +4,8 @@ import os
 import stat
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -53,14 +55,99 @@ def run(fun=scaled, *args):
     args = args or (np.arange(4, dtype=np.float32),)
     load.clear()
     executable = Executable(tanx.make_jaxpr(fun)(*args))
+    disk_cache.finish_writing()
     return np.asarray(executable.run([np.asarray(a) for a in args])[0])
 
 
 def files(folder):
+    disk_cache.finish_writing()
     return sorted(folder.glob("*.tanx"))
 
 
 EXPECTED = np.exp(np.arange(4, dtype=np.float32)) * 3
+
+
+# --- When files are written -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def busy(monkeypatch):
+    """The thread that writes does not start."""
+    monkeypatch.setattr(disk_cache._waiting, "run", lambda: None)
+    monkeypatch.setattr(disk_cache._waiting, "thread", None)
+    yield
+    disk_cache.finish_writing()
+
+
+def test_a_file_that_waits_is_found(folder, busy):
+    key = disk_cache.key_of("waits")
+    disk_cache.write(key, ("facts", 1), b"data")
+    assert not folder.exists()
+    assert disk_cache.read(disk_cache.key_of("another")) is None and not folder.exists()
+    assert disk_cache.read(key) == (("facts", 1), b"data")
+    assert len(list(folder.glob("*.tanx"))) == 1
+
+
+def test_files_go_to_the_folder_that_was_set_when_they_were_made(folder, busy, tmp_path):
+    disk_cache.write(disk_cache.key_of("one"), (), b"")
+    with config.compilation_cache_dir(str(tmp_path / "other")):
+        disk_cache.write(disk_cache.key_of("one"), (), b"")
+        disk_cache.write(disk_cache.key_of("two"), (), b"")
+    assert len(files(folder)) == 1 and len(files(tmp_path / "other")) == 2
+
+
+def test_the_thread_writes_what_several_threads_have_made(folder):
+    keys = [disk_cache.key_of("many", bytes([n])) for n in range(200)]
+
+    def write(some):
+        for key in some:
+            disk_cache.write(key, (), b"")
+
+    threads = [threading.Thread(target=in_folder(folder, write), args=(keys[n::4],))
+               for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    end = time.monotonic() + 30
+    while disk_cache._waiting.files and time.monotonic() < end:  # without finish_writing
+        time.sleep(0.01)
+    assert len(list(folder.glob("*.tanx"))) == 200 and not disk_cache._waiting.files
+
+
+def in_folder(folder, function):
+    """The function, with the cache of a test in the thread that runs it."""
+    def run(*args):
+        with config.enable_compilation_cache(True), config.compilation_cache_dir(
+                str(folder)):
+            function(*args)
+    return run
+
+
+@pytest.mark.parametrize("end", ["", "raise ValueError", "sys.exit(3)", "os.fork() or os._exit(0)"])
+def test_files_are_written_when_the_process_ends(tmp_path, end):
+    """Also if the thread has written nothing yet, and before a fork."""
+    code = f"""
+import os, sys
+import tanx
+from tanx._runtime import disk_cache
+disk_cache._waiting.run = lambda: None
+tanx.jit(lambda x: x * 3)(2.0)
+assert disk_cache._waiting.files
+{end}
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True,
+                          env=os.environ | {"TANX_CACHE_DIR": str(tmp_path / "cache"),
+                                            "TANX_ENABLE_COMPILATION_CACHE": "1"})
+    assert "Assertion" not in done.stderr
+    assert len(list((tmp_path / "cache").glob("*.tanx"))) >= 2
+
+
+def test_requested_errors_come_from_the_call(folder, tmp_path):
+    (tmp_path / "file").write_text("")
+    with config.compilation_cache_dir(str(tmp_path / "file" / "below")), (
+            config.raise_persistent_cache_errors(True)), pytest.raises(OSError):
+        disk_cache.write(disk_cache.key_of("refused"), (), b"")
 
 
 # --- What is found again --------------------------------------------------------------------------
@@ -266,9 +353,11 @@ def test_least_recently_used_entries_are_evicted_first(folder):
     with config.compilation_cache_max_size(8 * 1200):
         for age, key in enumerate(keys):
             disk_cache.write(key, (), bytes(1000))
+            disk_cache.finish_writing()
             os.utime(folder / f"{key}.tanx", (1000 + age, 1000 + age))
         assert disk_cache.read(keys[0]) is not None  # now it is the most recently used
         disk_cache.write(disk_cache.key_of("large"), (), bytes(2500))
+        disk_cache.finish_writing()
         left = [disk_cache.read(key) is not None for key in keys]
     assert left[0] and not left[1] and left[-1] and left == sorted(left[:1]) + sorted(left[1:])
     assert sum(path.stat().st_size for path in files(folder)) <= 8 * 1200
@@ -282,6 +371,7 @@ def test_files_that_were_never_finished_are_cleared_away(folder):
     os.utime(folder / ".1-2-old.new", (1000, 1000))
     os.utime(folder / "of somebody else", (1000, 1000))
     disk_cache.write(disk_cache.key_of("entry"), (), b"")
+    disk_cache.finish_writing()
     assert sorted(path.name for path in folder.iterdir() if path.suffix != ".tanx") == [
         ".1-2-new.new", ".counted", "of somebody else"]
 
@@ -296,6 +386,7 @@ def test_the_folder_is_scanned_only_after_many_writes(folder, monkeypatch):
         disk_cache.forget()  # as in a new process
         for n in range(first, last):
             disk_cache.write(disk_cache.key_of("entry", bytes([n])), (), b"")
+        disk_cache.finish_writing()
         return len(looked)
 
     assert [write(0, 2), write(2, 4)] == [1, 1]

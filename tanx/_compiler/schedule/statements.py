@@ -26,7 +26,7 @@ from ..._loops.loop_kinds import (
     Unrolled,
     Vector,
 )
-from ..._loops.nest import Buffer, Nest, Plan, Statement, Store
+from ..._loops.nest import Nest, Plan, Statement, Store
 from ..._loops.scheduled import Columns, Rows, ScanLine, TransposedTile
 from ..._loops.tiles import Operand, Tiled, Tiling
 from ..._loops.traverse import expressions, loads, with_programs
@@ -52,15 +52,14 @@ def scheduled(plan: Plan, machine: Machine) -> Plan:
     program = plan.program
     statements = [with_programs(part, lambda inner: scheduled(inner, machine))
                   for statement in program.statements
-                  for part in in_kinds(statement, plan.shared, machine)]
+                  for part in in_kinds(statement, Analysis(dict(plan.shared),
+                                                           machine.tuning.choices), machine)]
     return replace(plan, program=replace(program, statements=tuple(statements)))
 
 
-def in_kinds(statement: Statement, same: Mapping[Buffer, Buffer], machine: Machine,
-             ) -> list[Statement]:
-    """The statements that replace one; ``same`` maps buffers to others whose memory they share."""
-    scheduler, tuning = _Scheduler(same, machine), machine.tuning
-    analysis = scheduler.analysis
+def in_kinds(statement: Statement, analysis: Analysis, machine: Machine) -> list[Statement]:
+    """The statements that replace one."""
+    scheduler, tuning = _Scheduler(analysis, machine), machine.tuning
     statement = with_brief_loops(statement, analysis, tuning.polls)
     return [with_polls(with_prefetches(part, analysis, machine), tuning.polls)
             for part in scheduler.statement(statement)]
@@ -69,9 +68,8 @@ def in_kinds(statement: Statement, same: Mapping[Buffer, Buffer], machine: Machi
 class _Scheduler:
     """Decides about the loops of one statement."""
 
-    def __init__(self, same: Mapping[Buffer, Buffer], machine: Machine):
-        self.analysis = Analysis(dict(same), machine.tuning.choices)
-        self.planner = Planner(self.analysis, machine)
+    def __init__(self, analysis: Analysis, machine: Machine):
+        self.analysis, self.planner = analysis, Planner(analysis, machine)
         self.folds = Folds(self.planner)
         # The indices of loops over tasks around a statement, if it may be a product: products are
         # at the top level, or directly in tasks.

@@ -8,6 +8,7 @@ from math import prod
 from ...._loops.build import unflatten_index
 from ...._loops.expr import Index
 from ...._loops.nest import Buffer, Extern
+from ...schedule.analysis import Analysis
 from ..values import Value, Writer
 from .nests import Nests
 from .parts import Parts
@@ -15,10 +16,10 @@ from .parts import Parts
 __all__ = ["bind_task", "make_parts"]
 
 
-def make_parts(writer: Writer, pointers: Mapping[Buffer, str], same: Mapping[Buffer, Buffer],
+def make_parts(writer: Writer, pointers: Mapping[Buffer, str], analysis: Analysis,
                symbol: Callable[[Extern], str]) -> Parts:
     """The parts that write one function; see :class:`~.parts.Parts`."""
-    parts = Parts(writer, pointers, same, symbol)
+    parts = Parts(writer, pointers, analysis, symbol)
     parts.statements.nest = Nests(parts).write
     return parts
 

@@ -39,6 +39,7 @@ from ...._loops.tiles import Tiled
 from ...abi import ALIGNMENT, ENTRY, NO_ROOM, PARALLEL, SLOT, TILE
 from ...machine import Machine
 from ...nest_tools import fingerprint, windows
+from ...schedule.analysis import Analysis
 from ...schedule.statements import in_kinds
 from ..values import I64, Value, Writer, type_of
 from .flow import write_branch, write_loop
@@ -272,8 +273,10 @@ class _Unit:
             return statement.tasks, write_loop(statement, pointers, writer, self.module.inner)
         if isinstance(statement, Branch):
             return 1, write_branch(statement, pointers, writer, self.module.inner)
-        parts = make_parts(writer, pointers, self.shared, self.module.symbol)
-        pieces = in_kinds(statement, self.shared, self.module.machine)
+        machine = self.module.machine
+        analysis = Analysis(dict(self.shared), machine.tuning.choices)
+        pieces = in_kinds(statement, analysis, machine)
+        parts = make_parts(writer, pointers, analysis, self.module.symbol)
         first = pieces[0]
         if isinstance(first, Tiled):
             write_task(first, parts)

@@ -51,14 +51,13 @@ __all__ = ["Parts"]
 class Parts:
     """The parts of an emitter for one function.
 
-    ``pointers`` names the address of each buffer, ``same`` maps buffers to others whose memory they
-    share, ``symbol`` maps a library call to its symbol.
+    ``pointers`` names the address of each buffer, ``analysis`` has the facts that the schedule was
+    made from, ``symbol`` maps a library call to its symbol.
     """
 
-    def __init__(self, writer: Writer, pointers: Mapping[Buffer, str],
-                 same: Mapping[Buffer, Buffer], symbol: Callable[[Extern], str]):
-        self.writer = writer
-        self.analysis = Analysis(dict(same), writer.machine.tuning.choices)
+    def __init__(self, writer: Writer, pointers: Mapping[Buffer, str], analysis: Analysis,
+                 symbol: Callable[[Extern], str]):
+        self.writer, self.analysis = writer, analysis
         self.control = Control(writer)
         self.top = self.control.top
         self.expressions = Expressions(self.control, self.analysis)
