@@ -6,6 +6,7 @@ import importlib.util
 import os
 import re
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -100,6 +101,14 @@ def code_as_users_have_it(request):
             yield
     else:
         yield
+
+
+@pytest.fixture(autouse=True)
+def same_numbers_in_any_order(request):
+    """Reset the random numbers of a file: a test has the same ones alone, and on any worker."""
+    generator = getattr(getattr(request, "module", None), "RNG", None)
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = np.random.default_rng(0).bit_generator.state
 
 
 @pytest.fixture(autouse=True)

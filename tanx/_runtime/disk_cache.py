@@ -26,7 +26,7 @@ import time
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._base.config import (
     compilation_cache_dir,
@@ -38,6 +38,7 @@ from .._base.config import (
 )
 from .._base.digest import SIZE, digest
 from .._base.locks import new_lock
+from .._base.tuples import NamedTuple
 from ..version import __version__
 
 __all__ = ["directory", "finish_writing", "is_plain", "key_of", "read", "write"]
@@ -175,6 +176,11 @@ def write(key: str, facts: Any, data: bytes, seconds: float = 0.0) -> None:
         if folder is None:
             return
         file = _File(folder, key, content, compilation_cache_max_size.value)
+        try:
+            os.makedirs(folder, 0o700, exist_ok=True)  # now: it may be deleted before it is written
+        except OSError as error:
+            _complain(folder, error)
+            return
         if raise_persistent_cache_errors.value:
             _write(file)
         else:
@@ -274,7 +280,6 @@ def _write(file: _File) -> None:
     folder, key, content, limit = file
     temporary = os.path.join(folder, f".{os.getpid()}-{threading.get_ident()}-{key[:16]}.new")
     try:
-        os.makedirs(folder, 0o700, exist_ok=True)
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW,
                           0o600), "wb") as opened:
             opened.write(b"".join((_head(key, len(content)), digest(content), content)))

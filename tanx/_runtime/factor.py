@@ -7,11 +7,12 @@ busy with matrix products, whose kernels are those of compiled code.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._base.forever import forever
+from .._base.tuples import NamedTuple
 from .._loops import lapack
 from . import disk_cache, host
 from .load import tile_address

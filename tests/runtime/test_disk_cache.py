@@ -82,10 +82,17 @@ def busy(monkeypatch):
 def test_a_file_that_waits_is_found(folder, busy):
     key = disk_cache.key_of("waits")
     disk_cache.write(key, ("facts", 1), b"data")
-    assert not folder.exists()
-    assert disk_cache.read(disk_cache.key_of("another")) is None and not folder.exists()
+    assert disk_cache.read(disk_cache.key_of("another")) is None
+    assert not list(folder.iterdir())
     assert disk_cache.read(key) == (("facts", 1), b"data")
     assert len(list(folder.glob("*.tanx"))) == 1
+
+
+def test_a_folder_that_was_deleted_is_not_made_again(folder, busy):
+    disk_cache.write(disk_cache.key_of("one"), (), b"")
+    folder.rmdir()
+    disk_cache.finish_writing()
+    assert not folder.exists() and not disk_cache._waiting.files
 
 
 def test_files_go_to_the_folder_that_was_set_when_they_were_made(folder, busy, tmp_path):

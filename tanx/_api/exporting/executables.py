@@ -30,6 +30,7 @@ from ..._export.program import program_bytes, program_of, value_of
 from ..._runtime import load
 from ..._runtime.availability import need_native
 from ..._runtime.device import devices_of
+from ..._runtime.disk_cache import finish_writing
 from ..._runtime.executable import Executable
 from ...errors import explain
 from ...tree_util import PyTreeDef, tree_leaves, tree_unflatten
@@ -62,6 +63,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
     with _folder({}) as folder:
         load.clear()  # code that is in memory would not be written
         _executable(program_of(data)[0], program.donated)
+        finish_writing()
         files = _files(folder)
     stored = pack({"facts": write_value(facts).encode(), "module": data, "code": pack(files)})
     return stored, compiled.in_tree, compiled.out_tree
@@ -130,6 +132,7 @@ def _folder(files: dict[str, bytes]) -> Iterator[str]:
                               (persistent_cache_min_entry_size_bytes, 0)):
             options.enter_context(option(value))
         yield folder
+        finish_writing()
 
 
 def _files(folder: str) -> dict[str, bytes]:

@@ -67,8 +67,8 @@ class Addresses:
                 rest += factor * int(value.text)
             else:
                 rest += factor * value.beyond
-                home = home if value.base is value else home.of_place(value.base.place)
-                by_home.setdefault(home, []).append((value.base, factor))
+                home = home.of_place(value.base.place) if value.base else home
+                by_home.setdefault(home, []).append((value.base or value, factor))
         pointer, here = self.base(buffer), scope.outermost
         sum_so_far: frozenset = frozenset()
         for here in sorted(by_home, key=lambda s: s.depth):

@@ -25,7 +25,7 @@ from ..machine import Machine
 __all__ = ["F32", "F64", "I1", "I32", "I64", "I8", "Place", "Type", "Value", "Writer", "absolute",
            "any_lane", "as_mask", "bits_of", "bits_to_float", "call_lanewise", "ceil", "constant",
            "convert", "copysign", "extreme_so_far", "floor", "fma", "in_parallel", "integer",
-           "intrinsic", "joined", "lane_numbers", "maximum", "minimum", "muladd", "outlined",
+           "intrinsic", "lane_numbers", "maximum", "minimum", "muladd", "outlined",
            "polynomial", "repeat", "repeat_until", "resized", "rint", "select", "shift_left",
            "shift_right", "sqrt", "trunc", "type_of", "when_any"]
 
@@ -159,22 +159,17 @@ class Value:
     it; ``place`` is where an instruction computed it.
     """
 
-    __slots__ = ("_base", "beyond", "mask_bits", "place", "text", "type", "wide", "writer")
+    __slots__ = ("base", "beyond", "mask_bits", "place", "text", "type", "wide", "writer")
 
     def __init__(self, writer: Writer, text: str, type: Type, place: Place | None = None):
         self.writer, self.text, self.type, self.place = writer, text, type, place
         self.mask_bits = 8
         self.wide: Value | None = None
-        self._base: Value | None = None  # not itself, which only the collector could free
+        self.base: Value | None = None
         self.beyond = 0
 
     def __repr__(self):
         return f"{self.type.text} {self.text}"
-
-    @property
-    def base(self) -> Value:
-        """The value that this one is ``beyond``, or itself."""
-        return self if self._base is None else self._base
 
     @property
     def is_constant(self) -> bool:
@@ -211,13 +206,6 @@ class Value:
         return self.writer.write(self.type.of(len(lanes)), (
             f"shufflevector {self!r}, {second}, <{len(lanes)} x i32> <{mask}>"))
 
-    def part(self, first: int, lanes: int) -> Value:
-        """Lanes from ``first`` on, a multiple of their number: LLVM reads this faster than a
-        shuffle."""
-        part = self.type.of(lanes)
-        return self.writer.call(f"llvm.vector.extract.{part.suffix}.{self.type.suffix}", part, [
-            self, Value(self.writer, str(first), I64)])
-
     @property
     def is_mask(self) -> bool:
         """Whether this is a mask that is better held as integers."""
@@ -237,7 +225,7 @@ class Value:
     def __add__(self, other):
         total = _binary("fadd" if self.type.is_float else "add", self, other)
         if (number := self._integer(other)) is not None:
-            total._base, total.beyond = self.base, self.beyond + number
+            total.base, total.beyond = self.base or self, self.beyond + number
         return total
 
     def __sub__(self, other):
@@ -248,10 +236,10 @@ class Value:
 
     def __mul__(self, other):
         product = _binary("fmul" if self.type.is_float else "mul", self, other)
-        if self.beyond and (number := self._integer(other)) is not None:
+        if self.beyond and self.base and (number := self._integer(other)) is not None:
             writer, base = self.writer, self.base
             here, writer.place = writer.place, base.place or writer.place
-            product._base, product.beyond = base * number, self.beyond * number
+            product.base, product.beyond = base * number, self.beyond * number
             writer.place = here
         return product
 
@@ -505,7 +493,7 @@ def extreme_so_far(reducer: str, a: Value, b: Value) -> Value:
         return (maximum if reducer == "max" else minimum)(a, b)
     lanes = writer.machine.vector_bits // type.bits
     if type.lanes > lanes:
-        return joined([extreme_so_far(reducer, a.part(n, lanes), b.part(n, lanes))
+        return _joined([extreme_so_far(reducer, _part(a, n, lanes), _part(b, n, lanes))
                        for n in range(0, type.lanes, lanes)])
     which, rounding = (Value(writer, str(n), I32) for n in (5 if reducer == "max" else 4, 4))
     every, unused = Value(writer, "-1", integer(type.lanes)), Value(writer, "poison", type)
@@ -514,7 +502,15 @@ def extreme_so_far(reducer: str, a: Value, b: Value) -> Value:
     return select(_binary("fcmp uno", a, b, I1), float("nan"), chosen)
 
 
-def joined(parts: Sequence[Value]) -> Value:
+def _part(x: Value, first: int, lanes: int) -> Value:
+    """Lanes from ``first`` on, a multiple of their number: LLVM reads this faster than a shuffle.
+    """
+    part = x.type.of(lanes)
+    return x.writer.call(f"llvm.vector.extract.{part.suffix}.{x.type.suffix}", part, [
+        x, Value(x.writer, str(first), I64)])
+
+
+def _joined(parts: Sequence[Value]) -> Value:
     """Vectors of one type, one after the other in a single one."""
     part, writer = parts[0].type, parts[0].writer
     whole = part.of(len(parts) * part.lanes)
