@@ -1,7 +1,8 @@
 """Jaxprs: functions as typed lists of equations.
 
 Class and attribute names are JAX's, because users' code reads and rewrites jaxprs. A :class:`Jaxpr`
-is immutable by convention; passes build new ones. A :class:`ClosedJaxpr` carries its constants.
+is immutable by convention; passes build new ones. A :class:`ClosedJaxpr` carries its constants; to
+users, both are one class (see :class:`_JaxprType`).
 """
 
 from __future__ import annotations
@@ -142,10 +143,25 @@ class JaxprEqn:
 
 
 class _JaxprType(type):
-    """``isinstance(closed, Jaxpr)`` holds: in JAX, the two are one class since version 0.11."""
+    """Makes ``Jaxpr`` the class of closed jaxprs as well: in JAX, they are one since version 0.11.
+
+    ``Jaxpr`` with values of the constants, or of a jaxpr and values, is a closed jaxpr, and
+    ``isinstance(closed, Jaxpr)`` holds. Public modules have ``Jaxpr`` under both names.
+    """
 
     def __instancecheck__(cls, instance) -> bool:
         return type.__instancecheck__(cls, instance) or type(instance) is ClosedJaxpr
+
+    def __call__(cls, constvars, invars=None, outvars=None, eqns=None, effects=None,
+                 debug_info=None, is_high=False, consts=None):
+        if isinstance(constvars, cls):
+            return ClosedJaxpr(constvars.jaxpr, (invars or ()) if consts is None else consts)
+        if invars is None or outvars is None or eqns is None:
+            raise TypeError(explain(
+                "tanx.extend.core.Jaxpr", "a jaxpr has invars, outvars and eqns.",
+                hint="Jaxpr(jaxpr, consts) gives a jaxpr values of its constants."))
+        jaxpr = super().__call__(constvars, invars, outvars, eqns, effects, debug_info)
+        return jaxpr if consts is None else ClosedJaxpr(jaxpr, consts)
 
 
 class Jaxpr(metaclass=_JaxprType):

@@ -36,6 +36,22 @@ def test_jaxprs_and_closed_jaxprs_are_interchangeable():
     assert jaxpr_as_fun(plain)(2.0)[0] == 4.0 and not isinstance(3, Jaxpr)
 
 
+def test_jaxprs_and_closed_jaxprs_have_one_class():
+    closed = tanx.make_jaxpr(lambda x: x + np.arange(3.0))(1.0)
+    plain = closed.jaxpr
+    assert Jaxpr is ClosedJaxpr and isinstance(plain, ClosedJaxpr)
+    parts = plain.constvars, plain.invars, plain.outvars, plain.eqns
+    for again in (Jaxpr(plain, closed.consts), Jaxpr(closed, closed.consts),
+                  ClosedJaxpr(plain, consts=closed.consts), Jaxpr(*parts, consts=closed.consts)):
+        assert str(again) == str(closed) and isinstance(again, Jaxpr)
+        assert list(jaxpr_as_fun(again)(1.0)[0]) == [1.0, 2.0, 3.0]
+    assert str(Jaxpr(*parts)) == str(closed) and not Jaxpr(*parts).consts
+    with pytest.raises(TypeError, match="a jaxpr has invars, outvars and eqns"):
+        Jaxpr([], plain.invars)
+    with pytest.raises(ValueError, match="1 constants expected, 0 given"):
+        Jaxpr(plain, [])
+
+
 def test_user_contexts_are_part_of_the_trace_key():
     mode, seen = tanx.make_user_context("train"), []
 

@@ -5,7 +5,6 @@ from ..._base.window import publish
 from ..._core.check import check_jaxpr
 from ..._core.effects import Effect, Effects, no_effects
 from ..._core.jaxpr import (
-    ClosedJaxpr,
     DropVar,
     Jaxpr,
     JaxprEqn,
@@ -15,6 +14,7 @@ from ..._core.jaxpr import (
     jaxprs_in_params,
     subjaxprs,
 )
+from ..._core.jaxpr import Jaxpr as ClosedJaxpr
 from ..._core.naming import DebugInfo
 from ..._core.types import AbstractToken
 from ..._extend.calls import create_call_primitive, register_call_primitive_rules
