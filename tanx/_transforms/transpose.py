@@ -32,7 +32,9 @@ def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
     arguments are added.
 
     Users' rules may return cotangents of another dtype than that of the value. These are converted,
-    but with ``as_given`` not if they are the whole cotangent of an argument.
+    but with ``as_given`` not if they are the whole cotangent of an argument. Such a rule runs even
+    if other rules have returned no cotangent for its results: fp8 in flax reads scales from rules
+    of functions whose results have none.
 
     Equations that lead only to arguments not ``wanted`` are skipped; the results for these
     arguments are meaningless.
@@ -63,9 +65,10 @@ def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
     totals: dict[Var, Any] = dict(sums or {})
     for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
         _accumulate(totals, atom, ct, places)
+    users = _users_rules(linear_eqns, totals)
     for eqn in reversed(linear_eqns):
         cts = [totals.pop(v, None) for v in eqn.outvars]
-        if all(ct is None for ct in cts):
+        if all(ct is None for ct in cts) and eqn not in users:
             continue
         cts = [Zero(v.aval.to_tangent()) if ct is None else ct for v, ct in zip(eqn.outvars, cts)]
         operands = [Linear(a.aval) if type(a) is not Literal and a in linear_vars
@@ -88,6 +91,19 @@ def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
             addupdate(ref, None, totals.pop(v))
     return [totals.get(v, Zero(v.aval.to_tangent())) if v in linear_vars else None
             for v in jaxpr.invars]
+
+
+def _users_rules(eqns: Sequence[JaxprEqn], results: Mapping[Var, Any]) -> set[JaxprEqn]:
+    """Equations with a user's rule on which ``results`` depend."""
+    if not any(eqn.primitive.is_users for eqn in eqns):
+        return set()
+    reached, found = set(results), set()
+    for eqn in reversed(eqns):
+        if not reached.isdisjoint(eqn.outvars):
+            reached.update(a for a in eqn.invars if type(a) is not Literal)
+            if eqn.primitive.is_users and not eqn.primitive.moves_contents:
+                found.add(eqn)
+    return found
 
 
 def _read(values, atom):

@@ -505,3 +505,43 @@ def test_closure_convert_checks_the_structure():
         "tanx.closure_convert: the arguments differ in structure from the examples.\n"
         "  examples:  PyTreeDef((*,))\n"
         "  arguments: PyTreeDef(((*, *),))")
+
+
+# --- Rules that return cotangents of their own ----------------------------------------------------
+
+
+def with_own_cotangent():
+    """Functions whose results get no cotangent, and whose second argument gets 7 all the same."""
+    @tanx.custom_vjp
+    def measured(x, scale):
+        return 2 * x
+
+    @tanx.custom_vjp
+    def ends_here(x):
+        return 3 * x
+
+    measured.defvjp(lambda x, scale: (measured(x, scale), None),
+                    lambda _, ct: (None, jnp.full(ct.shape, 7.0)))
+    ends_here.defvjp(lambda x: (ends_here(x), None), lambda _, ct: (None,))
+    return measured, ends_here
+
+
+@pytest.mark.parametrize("fun, expected", [
+    (lambda f, end: lambda x, s: end(f(x, s)) + x * s, (2.0, 8.0)),
+    (lambda f, end: lambda x, s: end(f(f(x, s), s)), (0.0, 14.0)),
+    (lambda f, end: lambda x, s: lax.scan(
+        lambda c, _: (c + end(f(x, s)), None), 0.0, None, 3)[0], (0.0, 21.0)),
+    (lambda f, end: lambda x, s: lax.cond(x > 0, lambda: end(f(x, s)), lambda: x), (0.0, 7.0)),
+    (lambda f, end: tanx.checkpoint(lambda x, s: end(f(x, s))), (0.0, 7.0)),
+    (lambda f, end: lambda x, s: tanx.vmap(lambda x: end(f(x, s)))(x[None]).sum(), (0.0, 7.0)),
+    # Where nothing depends on the result, the rule has no effect.
+    (lambda f, end: lambda x, s: (f(x, s), x * s)[1], (2.0, 1.0)),
+    (lambda f, end: lambda x, s: lax.stop_gradient(f(x, s)) + x * s, (2.0, 1.0)),
+], ids=["beside another use", "twice", "scan", "cond", "checkpoint", "vmap", "unused", "stopped"])
+def test_bwd_runs_even_if_its_result_has_no_cotangent(fun, expected):
+    gradient = tanx.grad(fun(*with_own_cotangent()), (0, 1))
+    args = jnp.float32(1.0), jnp.float32(2.0)
+    assert tuple(map(float, gradient(*args))) == expected
+    compiled = tanx.jit(gradient)
+    for _ in range(4):
+        assert tuple(map(float, compiled(*args))) == expected
