@@ -123,7 +123,8 @@ def chosen_arguments(function: str, fun, positions, args) -> list[int]:
 def _inexact(x) -> bool:
     """Whether a value has a derivative: its type says so, if it is a high one."""
     aval = typeof(x)
-    return aval.is_high or dtypes.issubdtype(aval.dtype, np.inexact)
+    return aval.is_high or dtypes.issubdtype(aval.dtype, np.inexact) or (
+        dtypes.is_extended(aval.dtype) and aval.dtype.tangent != dtypes.float0)
 
 
 def _check_inputs(fun, args, chosen, leaves, holomorphic: bool, allow_int: bool) -> None:

@@ -25,7 +25,7 @@ from .._ops.annotations import ArrayCopySemantics, device_put_p, place_of, resha
 from .._ops.base import as_array
 from .._ops.convert import copy_p
 from .._runtime.device import Device, buffers_of, default_device, device_of, devices_of
-from ..dtypes import is_extended, keys_are_no_numbers
+from ..dtypes import is_extended, no_number
 from ..errors import explain
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class RawBuffer:
 def ready_buffer(x: Array) -> Buffer:
     """The only buffer of an array, when its elements are ready, in row-major order."""
     if is_extended(x.aval.dtype):
-        raise keys_are_no_numbers("tanx.Array.unsafe_buffer_pointer", f"array: {x.aval}")
+        raise no_number(x.aval.dtype, "tanx.Array.unsafe_buffer_pointer", f"array: {x.aval}")
     if x.block_until_ready()._data is not None:
         x._row_major()
     (buffer,) = buffers_of(x)

@@ -32,6 +32,7 @@ from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .._loops.names import CALLBACK
 from .._ops.base import broadcast_in_dim, materialize
+from .._ops.convert import convert
 from .._ops.layout import squeeze
 from .._ops.slicing import concatenate, slice_in_dim
 from ..errors import JaxRuntimeError, OutOfBoundsError, explain
@@ -106,13 +107,18 @@ def _left_debugger(error: Exception) -> bool:
 
 
 def words_of_keys(leaves: Sequence[Any]) -> tuple[list, tuple]:
-    """Operands as NumPy arrays: random keys become their words; and the generators of keys."""
+    """Operands as numbers, and the generators of keys.
+
+    Random keys become their words, and elements of other extended types what is stored.
+    """
     if not any(dtypes.is_extended(typeof(x).dtype) for x in leaves):
         return list(leaves), ()
     from .._ops.rng import generator_of, random_unwrap  # late: few programs pass keys
-    kinds = tuple(generator_of(typeof(x)) if dtypes.is_extended(typeof(x).dtype) else None
+    kinds = tuple(generator_of(typeof(x)) if isinstance(typeof(x).dtype, dtypes.KeyType) else None
                   for x in leaves)
-    return [x if kind is None else random_unwrap(x) for x, kind in zip(leaves, kinds)], kinds
+    return [random_unwrap(x) if kind is not None
+            else convert(x, typeof(x).dtype.stored) if dtypes.is_extended(typeof(x).dtype) else x
+            for x, kind in zip(leaves, kinds)], kinds
 
 
 class HostCall:

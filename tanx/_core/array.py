@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from .._base.traceback import boundary
-from ..dtypes import KeyType, canonicalize_dtype, is_extended, keys_are_no_numbers, stored
+from ..dtypes import KeyType, canonicalize_dtype, is_extended, no_number, stored
 from ..errors import explain
 from . import trace
 from .buffer import DLPACK_CPU, Buffer
@@ -146,9 +146,9 @@ class Array(Operators, metaclass=_ArrayType):
 
     @property
     def _numbers(self) -> np.ndarray:
-        """The data as numbers; an error for keys, which are not numbers."""
+        """The data as numbers; an error for keys and other elements that are not numbers."""
         if self.aval.dtype.kind == "V" and is_extended(self.aval.dtype):
-            raise keys_are_no_numbers("numpy.asarray", f"array: {self.aval}")
+            raise no_number(self.aval.dtype, "numpy.asarray", f"array: {self.aval}")
         return self._value
 
     def is_deleted(self) -> bool:
@@ -294,18 +294,19 @@ class Array(Operators, metaclass=_ArrayType):
     def __repr__(self) -> str:
         if self.is_deleted():
             return f"Array(deleted, {self.aval})"
-        data = self._value
-        if is_extended(self.aval.dtype):
+        data, dtype = self._value, self.aval.dtype
+        if isinstance(dtype, KeyType):
             return _keys_as_text(data, self.aval)
-        kind = f"dtype={data.dtype.name}" + (", weak_type=True" if self.weak_type else "")
+        name = "EArray" if is_extended(dtype) else "Array"
+        kind = f"dtype={dtype.name}" + (", weak_type=True" if self.weak_type else "")
         if data.size == 0:
-            return f"Array([], shape={data.shape}, {kind})"
+            return f"{name}([], shape={data.shape}, {kind})"
         if data.nbytes >= NOT_SHOWN:
-            return f"Array(shape={data.shape}, {kind})"
-        body = np.array2string(data, prefix="Array(", separator=", ", suffix=",")
+            return f"{name}(shape={data.shape}, {kind})"
+        body = np.array2string(data, prefix=f"{name}(", separator=", ", suffix=",")
         last_line = len(body) - body.rfind("\n") - 1
         fits = last_line + len(kind) + 1 <= np.get_printoptions()["linewidth"]
-        return f"Array({body},{' ' if fits else '      '}{kind})"
+        return f"{name}({body},{' ' if fits else '      '}{kind})"
 
     def __str__(self) -> str:
         if self.is_deleted() or is_extended(self.aval.dtype) or self._value.nbytes >= NOT_SHOWN:

@@ -72,11 +72,11 @@ class Serial:
 
 
 class Unwritable(Exception):
-    """A part of a jaxpr has no form as text: the equation, if known, and the reason."""
+    """A part of a jaxpr has no form as text: the equation, if known, the reason, and a way out."""
 
-    def __init__(self, reason: str, eqn: JaxprEqn | None = None):
+    def __init__(self, reason: str, eqn: JaxprEqn | None = None, hint: str | None = None):
         super().__init__(reason)
-        self.reason, self.eqn = reason, eqn
+        self.reason, self.eqn, self.hint = reason, eqn, hint
 
 
 def write(closed: ClosedJaxpr, *, effects: bool = True) -> Serial:
@@ -206,7 +206,8 @@ class _Writer:
 
     def dtype(self, dtype) -> str:
         if is_extended(dtype) and parameter_constants.get(dtype.name) != dtype:
-            raise Unwritable(f"a value of dtype {dtype}")
+            raise Unwritable(f"a value of dtype {dtype}", hint="the function may convert to the "
+                             "dtype in which its elements are stored, and compute with that.")
         return short_name(dtype)
 
     def use(self, eqn: JaxprEqn) -> str:

@@ -274,7 +274,9 @@ class ShapedArray(AbstractValue):
     def to_tangent(self) -> ShapedArray:
         if dtypes.issubdtype(self.dtype, np.inexact):
             return self
-        return self.update(dtype=dtypes.float0, weak_type=False)
+        dtype: Any = self.dtype
+        tangent = dtype.tangent if dtypes.is_extended(dtype) else dtypes.float0
+        return self.update(dtype=tangent, weak_type=False)
 
     def inc_rank(self, size: int, spec) -> ShapedArray:
         if spec is None:

@@ -36,7 +36,8 @@ def program_bytes(function: str, name: str, closed: ClosedJaxpr) -> bytes:
             where.append(f"made at:   {error.eqn.source_info}")
         raise NotImplementedError(explain(
             function, f"{name} contains {error.reason}, which cannot be exported.", *where,
-            hint="callbacks cannot be exported: compute their results outside of the function.",
+            hint=error.hint or (
+                "callbacks cannot be exported: compute their results outside of the function."),
         )) from None
     arrays = [array_data(c) for c in serial.constants]
     data = b"".join(a.tobytes() + bytes(-a.nbytes % _ALIGNMENT) for a in arrays)

@@ -68,13 +68,13 @@ class KeyNe(KeyEq):
 
 
 class Equality(Comparison):
-    """Compares operands of any dtype, including keys.
+    """Compares operands of any dtype, including keys and other extended types.
 
     Keys of one or two words are stored as integers, and compared as such. Longer ones are stored as
     complex numbers, whose comparison ignores some bits: they have a separate primitive.
     """
 
-    accepts = ANY | frozenset("k")
+    accepts = ANY | frozenset("ke")
     of_keys: KeyEq
 
     def bind(self, x, y):

@@ -1,4 +1,5 @@
-"""Casts, bitcasts, precision; and identities that stop derivatives, copies or the optimiser."""
+"""Casts, also to and from extended types, bitcasts, precision; and identities that stop
+derivatives, copies or the optimiser."""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ from .families import Elementwise
 from .operands import ANY, FLOAT, INEXACT, INT, REAL, letter, refused, widened
 
 __all__ = ["bitcast_convert_type", "bitcast_convert_type_p", "convert_element_type",
-           "convert_element_type_p", "copy_p", "dtype", "optimization_barrier",
+           "convert_element_type_p", "copy_p", "dtype", "from_edtype_p", "optimization_barrier",
            "optimization_barrier_p", "reduce_precision", "reduce_precision_p", "stop_gradient",
-           "stop_gradient_p"]
+           "stop_gradient_p", "to_edtype_p"]
 
 
 # -- casts -----------------------------------------------------------------------------------------
@@ -75,8 +76,9 @@ class ConvertElementType(Elementwise):
     def unconvertible(self, x, new_dtype) -> TypeError:
         """The error for conversions from or to a dtype that is not numeric."""
         facts = f"operand:   {x}", f"new_dtype: {new_dtype}"
-        if "k" in (letter(x.dtype), letter(new_dtype)):
-            return dtypes.keys_are_no_numbers("tanx.lax.convert_element_type", *facts)
+        for dtype in (x.dtype, new_dtype):
+            if dtypes.is_extended(dtype):
+                return dtypes.no_number(dtype, "tanx.lax.convert_element_type", *facts)
         return TypeError(explain("tanx.lax.convert_element_type",
                                  "only numbers and booleans can be converted.", *facts))
 
@@ -116,6 +118,71 @@ def _bounds(float_dtype: np.dtype, dtype: np.dtype) -> tuple:
     limits = dtypes.iinfo(dtype)
     return (float_dtype.type(limits.min), float_dtype.type(limits.max),
             np.asarray(limits.min, dtype), np.asarray(limits.max, dtype))
+
+
+class ExtendedCast(Elementwise):
+    """Between an extended type and the dtype in which its elements are stored: data stays as it is.
+
+    Only the type of the result says what tangents are, so tangents are converted as numbers are.
+    """
+
+    def eval(self, x, **params):
+        return x
+
+    def jvp(self, primals, tangents, **params):
+        out, tangent = self.bind(*primals, **params), typeof(tangents[0])
+        wanted = typeof(out).to_tangent()
+        if dtypes.float0 in (tangent.dtype, wanted.dtype):
+            return out, Zero(wanted)
+        return out, convert(tangents[0], wanted.dtype)
+
+    def transpose(self, ct, x, **params):
+        return [convert(ct, x.dtype)]
+
+    def lower(self, at, x, **params):
+        return x[at]
+
+    def is_view(self, **params):
+        return True
+
+    def checked(self, rule: str, x, extended, number) -> None:
+        """Raise if the rules of an extended type do not allow a conversion, or not of this dtype.
+
+        ``rule`` is ``convert_to`` or ``convert_from``.
+        """
+        function = "tanx.lax.convert_element_type"
+        pair = (number, extended) if rule == "convert_to" else (extended, number)
+        if letter(extended) != "e":
+            raise dtypes.no_number(extended, function, f"operand:   {x}", f"new_dtype: {pair[1]}")
+        if number != extended.stored:
+            raise ValueError(explain(
+                function, f"elements of {extended.name} are stored as {extended.stored}; they "
+                "convert to and from that dtype only.", f"operand:   {x}", f"new_dtype: {pair[1]}",
+                hint=f"convert to {extended.stored} in between."))
+        if not extended.converts(rule, *pair):
+            raise ValueError(explain(
+                function, f"the rules of {extended.name} do not allow the conversion.",
+                f"operand:   {x}", f"new_dtype: {pair[1]}"))
+
+
+class ToExtended(ExtendedCast):
+    """Numbers as elements of an extended type that is stored as they are."""
+
+    name = "to_edtype"
+
+    def infer(self, x, *, edtype):
+        self.checked("convert_to", x, edtype, x.dtype)
+        return x.update(dtype=edtype, weak_type=False)
+
+
+class FromExtended(ExtendedCast):
+    """Elements of an extended type as the numbers that are stored."""
+
+    name = "from_edtype"
+
+    def infer(self, x, *, dtype):
+        self.checked("convert_from", x, x.dtype, dtype)
+        return x.update(dtype=dtype)
 
 
 class BitcastConvertType(Primitive):
@@ -307,6 +374,7 @@ class OptimizationBarrier(Primitive):
 
 
 convert_element_type_p, bitcast_convert_type_p = ConvertElementType(), BitcastConvertType()
+to_edtype_p, from_edtype_p = ToExtended(), FromExtended()
 reduce_precision_p, stop_gradient_p, copy_p = ReducePrecision(), StopGradient(), Copy()
 optimization_barrier_p = OptimizationBarrier()
 
@@ -325,6 +393,8 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
         aval = x.aval
         if aval.dtype == dtype and aval.weak_type == weak_type:
             return x
+        if dtype.kind == "V" or aval.dtype.kind == "V":
+            return _converted(x, aval.dtype, dtype)
         return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
     if strict.value:
         watch_transfer(typeof(x))
@@ -342,6 +412,8 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
                                                sharding=None)
     if dtype == dtypes.float0 == x.dtype:
         return x  # elements have no bytes: a NumPy array
+    if letter(dtype) == "e":
+        return to_edtype_p.bind(Array(np.array(x)), edtype=dtype)
     value = cast(np.asarray(x), dtype)
     if value.ndim:
         if value is x and kind is np.ndarray and context.trace.staging and not weak_type:
@@ -350,18 +422,32 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
     return context.trace.literal(value, ShapedArray((), dtype, weak_type))
 
 
+def _converted(x, old, new):
+    """An array converted from or to an extended type, or ``float0``."""
+    if letter(new) == "e" and not dtypes.is_extended(old):
+        return to_edtype_p.bind(x, edtype=new)
+    if letter(old) == "e" and not dtypes.is_extended(new):
+        return from_edtype_p.bind(x, dtype=new)
+    if "e" in (letter(old), letter(new)):
+        raise ValueError(explain(
+            "tanx.lax.convert_element_type", "one extended type does not convert to another.",
+            f"operand:   {typeof(x)}", f"new_dtype: {new}",
+            hint=f"convert to {dtypes.stored(old)} and to {dtypes.stored(new)} in between."))
+    return convert_element_type_p.bind(x, new_dtype=new, weak_type=False, sharding=None)
+
+
 @lru_cache(maxsize=4096, typed=True)
 def _literal(x, dtype: np.dtype, weak_type: bool) -> tuple[np.ndarray, ShapedArray]:
     """The value and the type of a Python scalar as an array.
 
     Integers wrap around, but raise if they fit neither ``dtype`` nor their default type.
     """
-    if dtypes.is_extended(dtype) and x:
+    if letter(dtype) == "k" and x:
         convert_element_type_p.infer(typeof(x), new_dtype=dtype, weak_type=False)  # raises
     try:
         value = dtypes.stored_numbers(x, dtype)
     except OverflowError:
-        value = cast(dtypes.stored_numbers(x, dtypes.default_int()), dtype)
+        value = cast(dtypes.stored_numbers(x, dtypes.default_int()), dtypes.stored(dtype))
     return value, ShapedArray((), dtype, weak_type)
 
 

@@ -128,8 +128,16 @@ def full(shape, fill_value, dtype=None, *, sharding=None):
     if dtype is None:
         value = _filling(fill_value, given.dtype, given.weak_type)
     else:
-        value = _filling(fill_value, dtypes.requested_dtype(dtype, "tanx.lax.full"))
+        wanted = dtypes.requested_dtype(dtype, "tanx.lax.full")
+        if (fill := _fill_rule(wanted)) is not None:
+            return fill(shape, fill_value, wanted)
+        value = _filling(fill_value, wanted)
     return _spread(value, shape, sharding)
+
+
+def _fill_rule(dtype):
+    """The function that fills arrays of an extended type, if its rules define one."""
+    return getattr(dtype._rules, "full", None) if dtypes.is_extended(dtype) else None
 
 
 def _spread(value, shape, sharding):
@@ -154,6 +162,8 @@ def full_like(x, fill_value, dtype=None, shape=None, sharding=None):
     """
     like = described(x)
     shape = like.shape if shape is None else canonical_shape(shape, "tanx.lax.full_like")
+    if (fill := _fill_rule(like.dtype if dtype is None else dtype)) is not None:
+        return fill(shape, fill_value, like.dtype if dtype is None else dtype)
     if dtype is None:
         value = _filling(fill_value, like.dtype, like.weak_type)
     else:

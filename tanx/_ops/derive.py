@@ -18,6 +18,7 @@ from .._core.primitive import Kind, Primitive
 from .._core.trace import context
 from .._core.types import ShapedArray, high_classes, typeof
 from .._loops import build
+from ..errors import explain
 from .base import batch_together, broadcast_in_dim
 
 __all__ = ["add_any", "add_any_p", "partials", "sum_cotangents", "zeros_of"]
@@ -27,8 +28,9 @@ def zeros_of(aval):
     """An array of zeros of a type, or the zero of a high one."""
     if aval.is_high:
         return aval.vspace_zero()
-    zero = context.trace.literal(np.zeros((), aval.dtype),
-                                 ShapedArray((), aval.dtype, aval.weak_type))
+    zero = extended_zero(aval.dtype) if dtypes.is_extended(aval.dtype) else (
+        context.trace.literal(np.zeros((), aval.dtype),
+                              ShapedArray((), aval.dtype, aval.weak_type)))
     return broadcast_in_dim(zero, aval.shape, (), out_sharding=stated(aval))
 
 
@@ -61,11 +63,31 @@ def partials(*rules):
     return jvp
 
 
+def extended_zero(dtype):
+    """The zero tangent of an extended type, as its rules define it."""
+    zero = getattr(dtype._rules, "zero", None)
+    if zero is None:
+        raise TypeError(explain(
+            "tanx.grad", f"the rules of {dtype.name} define no zero, which tangents need."))
+    return zero(dtype)
+
+
 class AddAny(Primitive):
-    """Adds two tangents or cotangents of one type."""
+    """Adds two tangents or cotangents of one type; rules of extended types say how theirs add."""
 
     name = "add_any"
     kind = Kind.ELEMENTWISE
+
+    def bind(self, x, y):
+        dtype = typeof(x).dtype
+        if not dtypes.is_extended(dtype):
+            return super().bind(x, y)
+        add = getattr(dtype._rules, "add", None)
+        if add is None:
+            raise TypeError(explain(
+                "tanx.grad", f"the rules of {dtype.name} do not define how tangents add.",
+                f"tangent 0: {typeof(x)}", f"tangent 1: {typeof(y)}"))
+        return add(dtype, x, y)
 
     def infer(self, x, y):
         return y if x.weak_type else x

@@ -213,6 +213,8 @@ def default_fill(dtype: np.dtype):
         return True
     if kind == "k":
         return _key_of_ones(dtypes.stored(dtype))
+    if kind == "e":
+        return default_fill(dtypes.stored(dtype))
     return instructions.value_range(dtype)[kind == "u"]
 
 

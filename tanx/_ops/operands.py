@@ -25,7 +25,7 @@ BOOL_INT = BOOL | INT
 ANY = BOOL | NUMBER
 
 _WORDS = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "floating point",
-          "c": "complex", "k": "key"}
+          "c": "complex", "k": "key", "e": "extended"}
 FLOAT32 = np.dtype(np.float32)
 # Dtypes for which the NumPy function alone equals ``eval``: no wider accumulator, no conversion.
 NUMPY_FLOATS = (FLOAT32, np.dtype(np.float64))
@@ -33,12 +33,12 @@ _letters: dict[np.dtype, str] = {}
 
 
 def letter(dtype: np.dtype) -> str:
-    """The group of a dtype: b, i, u, f, c or k for keys (narrow numbers included)."""
+    """The group of a dtype: b, i, u, f, c (narrow ones included), k for keys, e for other types."""
     known = _letters.get(dtype)
     if known is None:
         for group, base in (("b", np.bool_), ("i", np.signedinteger), ("u", np.unsignedinteger),
                             ("f", np.floating), ("c", np.complexfloating),
-                            ("k", dtypes.prng_key)):
+                            ("k", dtypes.prng_key), ("e", dtypes.extended)):
             if dtypes.issubdtype(dtype, base):
                 known = group
                 break
@@ -50,11 +50,11 @@ def letter(dtype: np.dtype) -> str:
 
 def refused(function: str, x: ShapedArray, accepts: frozenset[str]) -> TypeError:
     """The error of a function of ``tanx.lax`` for an operand of a group that it does not take."""
-    if letter(x.dtype) == "k":
-        return dtypes.keys_are_no_numbers(f"tanx.lax.{function}", f"operand: {x}")
+    if letter(x.dtype) in "ke":
+        return dtypes.no_number(x.dtype, f"tanx.lax.{function}", f"operand: {x}")
     return TypeError(explain(
         f"tanx.lax.{function}", f"does not take {x.dtype} operands.", f"operand: {x}",
-        f"takes:   {', '.join(_WORDS[k] for k in 'biufck' if k in accepts)}"))
+        f"takes:   {', '.join(_WORDS[k] for k in 'biufcke' if k in accepts)}"))
 
 
 def like(x, value):

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .._base.tuples import NamedTuple
 from .._compiler.abi import ALIGNMENT, ENTRY, NO_ROOM, PARALLEL, STOP, STOPPED
 from .._core.types import ShapedArray
 from .._loops import lapack
-from ..dtypes import is_extended, stored
+from ..dtypes import KeyType, stored
 
 if TYPE_CHECKING:
     from .._loops.nest import Extern
@@ -58,20 +56,20 @@ class Parameter(NamedTuple):
     @property
     def c_type(self) -> str:
         """The type of an element, or of its parts."""
-        if is_extended(self.dtype):
+        if isinstance(self.dtype, KeyType):
             return "uint32_t"
-        dtype = np.dtype(self.dtype)
+        dtype = stored(self.dtype)
         return _TYPES.get(f"{dtype.kind}{dtype.itemsize}", f"uint{8 * dtype.itemsize}_t")
 
     @property
     def comment(self) -> str:
         """The type for people, and what its elements consist of."""
         text = f"{self.path}: {self.aval.update(weak_type=False)}".replace("*/", "")
-        if is_extended(self.dtype):
-            return f"{text}, {stored(self.dtype).itemsize // 4} words for each key"
-        if np.dtype(self.dtype).kind == "c":
+        if isinstance(self.dtype, KeyType):
+            return f"{text}, {self.dtype.stored.itemsize // 4} words for each key"
+        if stored(self.dtype).kind == "c":
             return f"{text}, pairs of a real and an imaginary part"
-        if self.c_type.startswith("uint") and np.dtype(self.dtype).kind not in "ub":
+        if self.c_type.startswith("uint") and stored(self.dtype).kind not in "ub":
             return f"{text}, as bits"
         return text
 

@@ -22,12 +22,13 @@ from ._types import (
     PYTHON_SCALARS,
     DType,
     ExtendedDType,
+    KeyType,
     as_dtype,
     by_name,
 )
 
-__all__ = ["isdtype", "issubdtype", "scalar_type_of", "to_complex_dtype", "to_floating_dtype",
-           "to_inexact_dtype", "to_numeric_dtype"]
+__all__ = ["isdtype", "issubdtype", "no_number", "scalar_type_of", "to_complex_dtype",
+           "to_floating_dtype", "to_inexact_dtype", "to_numeric_dtype"]
 
 
 _belongs: dict[tuple[Any, Any], bool] = {}
@@ -140,6 +141,8 @@ def to_inexact_dtype(dtype: Any) -> np.dtype:
     found = as_dtype(dtype)
     if issubdtype(found, np.inexact):
         return found
+    if isinstance(found, ExtendedDType):
+        raise no_number(found, "tanx.dtypes.to_inexact_dtype", f"dtype: {found}")
     return FLOAT64 if found in HALF else FLOAT32
 
 
@@ -160,3 +163,21 @@ def to_complex_dtype(dtype: Any) -> np.dtype:
     dtype('complex64')
     """
     return COMPLEX128 if to_floating_dtype(dtype) == FLOAT64 else COMPLEX64
+
+
+def no_number(dtype: Any, function: str, *facts: str) -> TypeError:
+    """The error for random keys, or elements of another extended type, instead of numbers.
+
+    >>> raise no_number(tanx.random.key(0).dtype, "tanx.numpy.sin", "operand: key<fry>[]")
+    Traceback (most recent call last):
+    TypeError: tanx.numpy.sin: keys are not numbers.
+      operand: key<fry>[]
+      Hint: split and fold_in of tanx.random make new keys; key_data returns the words of one.
+    """
+    if not isinstance(dtype, KeyType):
+        return TypeError(explain(
+            function, f"elements of {dtype.name} are not numbers.", *facts,
+            hint=f"lax.convert_element_type(x, jnp.{dtype.stored}) is how they are stored."))
+    return TypeError(explain(
+        function, "keys are not numbers.", *facts,
+        hint="split and fold_in of tanx.random make new keys; key_data returns the words of one."))

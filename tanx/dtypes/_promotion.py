@@ -16,7 +16,7 @@ from ml_dtypes import finfo, iinfo
 from .._base.config import enable_x64, numpy_dtype_promotion
 from .._base.flags import strict as checks
 from ..errors import explain
-from ._kinds import issubdtype, scalar_type_of, to_floating_dtype
+from ._kinds import issubdtype, no_number, scalar_type_of, to_floating_dtype
 from ._requests import canonicalize_dtype, insist, own_dtype, requested_dtype
 from ._scalars import ScalarMeta
 from ._types import (
@@ -45,7 +45,7 @@ from ._types import (
     short_name,
 )
 
-__all__ = ["TypePromotionError", "holds", "keys_are_no_numbers", "promote_types", "result_type"]
+__all__ = ["TypePromotionError", "holds", "promote_types", "result_type"]
 
 Node = Any  # np.dtype, or one of int, float, complex
 
@@ -175,23 +175,9 @@ def _same(nodes: list[Node], function: str) -> Node:
     if all(node == nodes[0] for node in nodes):
         return nodes[0]
     if any(map(is_extended, nodes)):
-        raise keys_are_no_numbers(function, _types_of(nodes))
+        raise no_number(next(filter(is_extended, nodes)), function, _types_of(nodes))
     raise ValueError(explain(
         function, "only booleans and numbers promote to a common type.", _types_of(nodes)))
-
-
-def keys_are_no_numbers(function: str, *facts: str) -> TypeError:
-    """The error for random keys where numbers are expected.
-
-    >>> raise keys_are_no_numbers("tanx.numpy.sin", "operand: key<fry>[]")
-    Traceback (most recent call last):
-    TypeError: tanx.numpy.sin: keys are not numbers.
-      operand: key<fry>[]
-      Hint: split and fold_in of tanx.random make new keys; key_data gives the words of one.
-    """
-    return TypeError(explain(
-        function, "keys are not numbers.", *facts,
-        hint="split and fold_in of tanx.random make new keys; key_data returns the words of one."))
 
 
 def _types_of(nodes: list[Node]) -> str:

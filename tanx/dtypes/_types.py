@@ -76,13 +76,48 @@ class prng_key(extended):
 
 
 class ExtendedDType:
-    """An element type that NumPy does not know; ``type`` is its abstract class."""
+    """An element type that NumPy does not know; ``type`` is its abstract class.
+
+    Libraries define subclasses. Their ``_rules`` have functions of the type:
+    ``physical_element_aval(dtype)`` is the type of an element in memory, ``tangent_dtype(dtype)``
+    the dtype of tangents; ``zero(dtype)``, ``add(dtype, x, y)`` and ``full(shape, value, dtype)``
+    are operations on arrays. ``allow_conversion``, or ``convert_to(other, dtype)`` and
+    ``convert_from(dtype, other)``, say whether elements convert to and from the dtype in memory.
+    """
 
     name: str
     type: type
-    itemsize: int
-    stored: np.dtype  # the dtype of elements in memory
     kind = "V"  # NumPy's letter for unknown types
+    _rules: Any = None
+
+    @property
+    def stored(self) -> np.dtype:
+        """The dtype of elements in memory."""
+        element = self._rules.physical_element_aval(self)
+        if tuple(element.shape):
+            raise NotImplementedError(explain(
+                "dtype", "elements of extended types are single numbers in memory; types whose "
+                "elements are arrays are those of random keys only.",
+                f"dtype:   {self}", f"element: {element}"))
+        return np.dtype(element.dtype)
+
+    @property
+    def itemsize(self) -> int:
+        """The number of bytes of an element."""
+        return self.stored.itemsize
+
+    @property
+    def tangent(self) -> DType:
+        """The dtype of tangents."""
+        rule = getattr(self._rules, "tangent_dtype", None)
+        return float0 if rule is None else rule(self)
+
+    def converts(self, rule: str, *dtypes: DType) -> bool:
+        """Whether a conversion is allowed; ``rule`` is ``convert_to`` or ``convert_from``."""
+        decide = getattr(self._rules, rule, None)
+        if decide is not None:
+            return decide(*dtypes)
+        return getattr(self._rules, "allow_conversion", False)
 
     def __repr__(self) -> str:
         return self.name
@@ -96,6 +131,8 @@ class KeyType(ExtendedDType):
     """
 
     type = prng_key
+    stored: np.dtype = float0  # of each instance, as the next
+    itemsize: int = 0
     any_is_long = False  # whether there are keys that compiled code splits into words
 
     def __init__(self, impl: Any):
@@ -192,7 +229,7 @@ def short_name(dtype: Any) -> str:
     short = _SHORT.get(dtype)
     if short is None:
         found = as_dtype(dtype)
-        short = _SHORT.get(found, found.name)
+        short = str(found) if isinstance(found, ExtendedDType) else _SHORT.get(found, found.name)
     return short
 
 

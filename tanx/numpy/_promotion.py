@@ -129,7 +129,7 @@ def like(x, value):
     """
     aval = x.aval
     if aval.dtype.kind == "V" and dtypes.is_extended(aval.dtype):
-        raise dtypes.keys_are_no_numbers("tanx.numpy.asarray", f"operand: {aval}")
+        raise dtypes.no_number(aval.dtype, "tanx.numpy.asarray", f"operand: {aval}")
     return convert(value, aval.dtype, aval.weak_type and not aval.shape)
 
 

@@ -4,11 +4,13 @@ import ml_dtypes
 import numpy as np
 
 from tanx._ops import convert
+from tanx.dtypes import primal_tangent_dtype
 
 from .case import Case, b, c, f, i
 
 BF16, INT4, UINT4 = ml_dtypes.bfloat16, ml_dtypes.int4, ml_dtypes.uint4
 F8 = ml_dtypes.float8_e4m3fn
+TAGGED = primal_tangent_dtype(np.float64, np.float64, name="tagged")
 
 
 def to(dtype, *args, **options):
@@ -48,6 +50,8 @@ CASES = [
            name=f"{e},{m}", grad=())
       for e, m in ((5, 10), (8, 7), (4, 3), (2, 1), (11, 52))
       for arg in (f(3, 4), f(), f(5, dtype=np.float32, low=-1e5, high=1e5), f(5, dtype=BF16))),
+    *(Case(name, lambda x: convert.convert(convert.to_edtype_p.bind(x, edtype=TAGGED), x.dtype),
+           arg) for name in ("to_edtype", "from_edtype") for arg in (f(3, 4), f(), f(0))),
     *(Case("stop_gradient", convert.stop_gradient, arg, grad=()) for arg in (f(3, 4), i(3), f())),
     *(Case("copy", convert.copy_p.bind, arg) for arg in (f(3, 4), i(3), f(), c(2))),
     Case("optimization_barrier", lambda x: convert.optimization_barrier(x), f(3, 4)),

@@ -35,9 +35,12 @@ def evaluated(closed: ClosedJaxpr, args) -> list[np.ndarray]:
 
 
 def numbers(x) -> np.ndarray:
-    """An array as NumPy's; of keys their words."""
-    is_key = tanx.dtypes.issubdtype(x.dtype, tanx.dtypes.prng_key)
-    return np.asarray(tanx.random.key_data(x) if is_key else x)
+    """An array as NumPy's; of keys their words, of other extended dtypes what is stored."""
+    if tanx.dtypes.issubdtype(x.dtype, tanx.dtypes.prng_key):
+        x = tanx.random.key_data(x)
+    elif tanx.dtypes.is_extended(x.dtype):
+        x = tanx.lax.convert_element_type(x, x.dtype.stored)
+    return np.asarray(x)
 
 
 def run_program(program: Program, module: Module, args) -> list[np.ndarray]:

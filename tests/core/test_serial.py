@@ -21,8 +21,8 @@ from tests.compiler.agreement import evaluated
 
 UNWRITABLE = {"pure_callback", "io_callback", "debug_callback", "debug_print", "check",
               "buffer_callback", "c_function", "ffi_call", "sharding_constraint", "reshard",
-              "device_put"}
-"""Primitives with functions, devices or meshes among their parameters."""
+              "device_put", "to_edtype", "from_edtype"}
+"""Primitives with functions, devices, meshes or dtypes of users among their parameters."""
 AS_CALLS = {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "custom_partitioning",
             "composite"}
 """Primitives that are written as plain calls, without the rules of users."""
