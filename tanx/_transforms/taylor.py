@@ -39,6 +39,8 @@ class JetTracer(Tracer):
 
     __slots__ = ("primal", "terms")
 
+    _trace: JetTrace
+
     def __init__(self, trace: JetTrace, primal, terms):
         self._trace = trace
         self.primal = primal
@@ -61,19 +63,22 @@ class JetTracer(Tracer):
 
 
 class JetTrace(Trace):
-    """Applies the ``taylor`` rule of every primitive with one of its tracers as an operand."""
+    """Applies the ``taylor`` rule of every primitive with one of its tracers as an operand.
 
-    __slots__ = ("order",)
+    Its tracers are those of traces with its ``tag``.
+    """
+
+    __slots__ = ("tag", "order")
     below: Trace
 
-    def __init__(self, below: Trace, order: int):
-        super().__init__(below)
-        self.order = order
+    def __init__(self, tag: object, parent_trace: Trace, order: int):
+        super().__init__(parent_trace)
+        self.tag, self.order = tag, order
 
     def process(self, primitive, args, params):
         primals, series, moves = [], [], False
         for x in args:
-            if type(x) is JetTracer and x._trace is self:
+            if type(x) is JetTracer and x._trace.tag is self.tag:
                 primals.append(x.primal)
                 series.append(x.terms)
                 moves = True
@@ -105,16 +110,11 @@ class JetTrace(Trace):
 
     def split(self, x) -> tuple[Any, Series]:
         """Value and series of any value."""
-        if type(x) is JetTracer and x._trace is self:
+        if type(x) is JetTracer and x._trace.tag is self.tag:
             return x.primal, x.terms
         return x, zero_series
 
     to_primal_terms_pair = split
-
-    @property
-    def tag(self) -> JetTrace:
-        """What identifies tracers of this trace: the trace itself."""
-        return self
 
 
 def taylor(fun: Callable, primals: Sequence[Any], series: Sequence[Series], order: int,
@@ -130,7 +130,7 @@ def taylor(fun: Callable, primals: Sequence[Any], series: Sequence[Series], orde
         below = ZeroTrace(outer)
         series = [ts if ts is zero_series else [
             below.zeros(t.aval) if type(t) is Zero else t for t in ts] for ts in series]
-    trace = JetTrace(below, order)
+    trace = JetTrace(object(), below, order)
     args = [trace.join(p, ts if order else zero_series)
             for p, ts in zip(primals, series, strict=True)]
     context.trace = trace

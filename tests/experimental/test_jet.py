@@ -8,6 +8,7 @@ import tanx.numpy as jnp
 from tanx import lax
 from tanx.experimental import jet as module
 from tanx.experimental.jet import jet
+from tanx.extend.core import find_top_trace
 from tests.core.fakes import Fake
 
 LINE = ((1.0, 0.0, 0.0),)
@@ -235,3 +236,12 @@ def test_factorials():
 def test_mistakes(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_a_trace_knows_the_tracers_of_its_tag():
+    tag, below = object(), find_top_trace(())
+    trace = module.JetTrace(tag, below, 2)
+    x = module.JetTracer(trace, 1.0, [2.0, 3.0])
+    assert trace.tag is tag and trace.order == 2 and trace.parent_trace is below
+    assert module.JetTrace(tag, below, 2).to_primal_terms_pair(x) == (1.0, [2.0, 3.0])
+    assert module.JetTrace(object(), below, 2).to_primal_terms_pair(x)[0] is x
