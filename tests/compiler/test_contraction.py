@@ -1,6 +1,7 @@
 """Products of matrices as machine code: layouts, dtypes, sizes around tiles, fusion."""
 
 import itertools
+from math import ceil
 
 import ml_dtypes
 import numpy as np
@@ -310,6 +311,16 @@ def test_sums_stay_in_registers(cpu, bits, form, rows):
         inner = lines[places[0]:places[-1] + 1]
         assert len(places) == tile.rows * tile.vectors
         assert not [line for line in inner if "(%rsp" in line or "vmovap" in line]
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3, 4, 8, 16])
+def test_tiles_of_few_rows_occupy_all_cores(cores):
+    """Each task computes the columns of one tile, and no core has much more of them than others."""
+    target = Machine("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f,+fma", 512,
+                     cores=cores)
+    tile = best_tile("k", 32, 512, 512, np.dtype(np.float32), target, batch=1)
+    most = ceil(ceil(512 / tile.columns) / cores) * tile.columns
+    assert most <= 1.15 * max(512 / cores, 32)
 
 
 # -- tiny ones -------------------------------------------------------------------------------------
