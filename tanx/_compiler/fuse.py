@@ -29,6 +29,7 @@ from math import prod
 from .._base.records import record
 from .._base.tuples import NamedTuple
 from .._loops.expr import (
+    Const,
     Expr,
     Facts,
     Fold,
@@ -535,9 +536,23 @@ def _is_virtual(stage: _Stage, own: dict[tuple, _Context], sizes: dict[tuple, in
             context.folded or context.hoisted)
     if total <= count or stage.heavy:
         return total <= count
-    reads = tuning.load * len(stage.readings)
+    reads = 0 if _is_mask(stage) else tuning.load * len(stage.readings)
     stored = count * (stage.effort + reads + tuning.store) + total * tuning.load + tuning.nest
     return total * (stage.effort + reads) <= stored
+
+
+def _is_mask(stage: _Stage) -> bool:
+    """Whether a stage compares elements of smaller arrays, such as those of rows with those of
+    columns.
+
+    They stay in registers or in the nearest cache. Bytes of a stored mask would be read and
+    unpacked, one by one where lanes cross rows: causal attention of 2048 tokens takes 12.4 instead
+    of 17.5 ms without them (Emerald Rapids, two cores).
+    """
+    return stage.stores[0].buffer.dtype == bool and all(
+        prod(r.load.buffer.shape) < stage.elements
+        and all(isinstance(place, Index | Const) for place in r.load.index)
+        for r in stage.readings)
 
 
 def _only_moved(stage: _Stage, readers: dict[Buffer, list[_Stage]]) -> bool:

@@ -69,6 +69,19 @@ for i in 256 parallel:
         y0[i, j] = t3[i, j] / t4[i]"""
 
 
+def test_masks_of_rows_and_columns_are_not_stored():
+    """However often they are used; those that take several operations are."""
+    def attention(q, k, v, early, late, mask):
+        scores = jnp.where(mask(early[:, None], late), q @ k.mT, -1e9)
+        return softmax(scores) @ v
+
+    q = np.zeros((4, 256, 64), np.float32)
+    for mask, stored in ((lambda i, j: i >= j, False),
+                         (lambda i, j: (i >= j) & (i < 2 * j) & (i != 7), True)):
+        _, after = programs_of(partial(attention, mask=mask), q, q, q, V[:256], V[:256])
+        assert any(b.dtype == bool for b in after.temps) == stored
+
+
 def test_layer_norm_is_one_loop_over_rows():
     assert fused(layer_norm, X, V, V) == """\
 for i in 256 parallel:
