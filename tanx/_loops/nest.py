@@ -86,12 +86,14 @@ def index_tuple(array, index) -> tuple[Expr, ...]:
 
 class Prefetch(NamedTuple):
     """An access whose elements are prefetched: those that it accesses ``steps`` iterations of the
-    loop over ``along`` later. It is a load, or the store itself."""
+    loop over ``along`` later. It is a load, or the store itself. They come into the second level of
+    cache, or into the ``first``."""
 
     access: Load
     along: Index
     steps: int
     is_store: bool = False
+    first: bool = False
 
 
 @record(slots=True)

@@ -259,7 +259,7 @@ def moved(prefetch: Prefetch, change: Callable[[Expr], Expr]) -> Prefetch:
     access, along = prefetch.access, change(prefetch.along)
     return Prefetch(Load(access.buffer, tuple(map(change, access.index))),
                     along if isinstance(along, Index) else prefetch.along, prefetch.steps,
-                    prefetch.is_store)
+                    prefetch.is_store, prefetch.first)
 
 
 def written(statements: Iterable[Statement]) -> dict[Buffer, None]:

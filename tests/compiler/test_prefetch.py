@@ -25,6 +25,7 @@ PROGRAMS = {
     "columns": (lambda x: x.sum(0), zeros(4096, 512), "; prefetch x0 "),
     "every other row": (lambda x: x[::2] * 2, zeros(4096, 400), "; prefetch x0 2 steps of i ahead"),
     "scan down": (lambda x: jnp.cumsum(x, 0), zeros(1000, 4096), "; prefetch x0 4 steps of i"),
+    "rows in order": (lambda x: x.max(1), zeros(1024, 4096), "; prefetch x0 1024 steps of k ahead"),
     "pooling": (lambda x: lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1),
                                             "VALID"),
                 zeros(16, 56, 56, 64), "prefetch x0 1 steps of j ahead"),
@@ -42,6 +43,7 @@ def test_distant_reads_are_prefetched(name):
 
 @pytest.mark.parametrize("function, args", [
     (lambda x: x[::2] * 2, (zeros(64, 40),)), (lambda x: x + 1, (zeros(4096, 4096),)),
+    (lambda x: x.max(1), (zeros(64, 4096),)),
     (lambda x, i: x.at[i].add(1.0), (zeros(1000), zeros(10_000, dtype=np.int32))),
 ])
 def test_near_and_regular_reads_are_not_prefetched(function, args):
@@ -69,6 +71,21 @@ def test_results_are_the_same(name, shape):
             assert result.dtype == wanted.dtype and not result.weak_type
             np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=1e-5)
     assert host().tuning.access.far == 1 << 22
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "complex64"])
+@pytest.mark.parametrize("function", [lambda x: x.sum(1), lambda x: x.sum(), lambda x: x.max(1)])
+def test_folds_prefetch_what_follows(function, dtype):
+    """Also beyond the end of the array."""
+    x = (np.random.default_rng(0).normal(size=(33, 301)) * 9).astype(dtype)
+    wanted = np.asarray(function(jnp.asarray(x)))
+    with settings({"access.far": 0, "access.foreseen": 64, "access.in_order": 1 << 8}):
+        compiled = tanx.jit(function)
+        assert "prefetch x0" in compiled.lower(x).as_text("schedule")
+        for _ in range(4):
+            result = compiled(x)
+            assert result.dtype == wanted.dtype and not result.weak_type
+            np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=1e-3)
 
 
 def test_elements_that_are_loaded_and_stored():

@@ -1,8 +1,9 @@
 """Which accesses are prefetched, and how far ahead: those that the hardware does not prefetch.
 
-The hardware prefetches long contiguous ranges, and what follows them. Two kinds of accesses remain:
-contiguous loads in lanes, where the next iteration of a surrounding loop continues elsewhere in an
-array that is not in a near cache; and stores at indices read from data, each of which would miss.
+The hardware prefetches long contiguous ranges, and what follows them. Three kinds of accesses
+remain: contiguous loads in lanes, where the next iteration of a surrounding loop continues
+elsewhere in an array that is not in a near cache; stores at indices read from data, each of which
+would miss; and long ranges that a fold reads faster than the hardware prefetches.
 """
 
 from __future__ import annotations
@@ -50,10 +51,12 @@ class _Inside(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where statements are: in which loops, and in lanes of which loop."""
+    """Where statements are: in which loops, and in lanes of which loop, whose steps are those of a
+    fold ``in_order``."""
 
     around: tuple[_Inside, ...] = ()
     lane: Loop | None = None
+    in_order: bool = False
 
     @property
     def ahead(self) -> _Ahead | None:
@@ -244,7 +247,7 @@ class _Prefetches:
         place = self.home(fold, place)
         if len(loops) > 1:
             place = place.within(loops[-2], _Ahead(loops[-2], loops[-1].extent))
-        return place.within(loops[-1], place.ahead)._replace(lane=loops[-1])
+        return place.within(loops[-1], place.ahead)._replace(lane=loops[-1], in_order=True)
 
     def home(self, node: Node, place: _Place) -> _Place:
         """Where a node is computed: inside of the last loop that it depends on."""
@@ -257,12 +260,17 @@ class _Prefetches:
     def load(self, load: Load, place: _Place) -> Prefetch | None:
         """Whether a contiguous load is prefetched, and how far ahead."""
         ahead, lane = place.ahead, place.lane
-        if ahead is None or lane is None or _nbytes(load) < self.tuning.far:
+        if lane is None or _nbytes(load) < self.tuning.far:
             return None
         terms, item = load.place[0], load.dtype.itemsize
         if lane.stride(terms) != 1 or any(
                 not atom.free.isdisjoint(lane.covers) and atom not in lane.covers
                 for atom in terms):
+            return None
+        along = lane.covers[-1]
+        if place.in_order and lane.extent * item >= self.tuning.foreseen and terms.get(along) == 1:
+            return Prefetch(load, along, self.tuning.in_order // item, first=True)
+        if ahead is None:
             return None
         index = ahead.loop.covers[-1]
         stretch = _reached(terms, ahead.inside) if ahead.inside else ahead.stretch

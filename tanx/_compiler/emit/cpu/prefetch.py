@@ -56,4 +56,5 @@ class Prefetch:
         buffer, item = load.buffer, load.dtype.itemsize
         apart = planned.steps * self.analysis.offset(load)[0].get(planned.along, 0)
         for line in range(0, scope.lanes.width * item, self.writer.machine.line):
-            self.line(self.addresses.further(buffer, start, apart + line // item), "0", 2)
+            self.line(self.addresses.further(buffer, start, apart + line // item), "0",
+                      3 if planned.first else 2)
