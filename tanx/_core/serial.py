@@ -107,7 +107,10 @@ def write_value(value: Any) -> str:
 
 
 def for_caches(closed: ClosedJaxpr) -> Serial | None:
-    """The serial form of a program that can be compiled once for all processes, else None."""
+    """The serial form of a program that can be compiled once for all processes, else None.
+
+    It has no effects. If dtypes of users occur, it cannot be read back.
+    """
     try:
         return write(closed, effects=False)
     except Unwritable:
@@ -205,10 +208,12 @@ class _Writer:
         return text
 
     def dtype(self, dtype) -> str:
-        if is_extended(dtype) and parameter_constants.get(dtype.name) != dtype:
+        if not is_extended(dtype) or parameter_constants.get(dtype.name) == dtype:
+            return short_name(dtype)
+        if self.effects:
             raise Unwritable(f"a value of dtype {dtype}", hint="the function may convert to the "
                              "dtype in which its elements are stored, and compute with that.")
-        return short_name(dtype)
+        return f"<{short_name(dtype.stored)}>"  # all that compiled code depends on
 
     def use(self, eqn: JaxprEqn) -> str:
         """The primitive of an equation, and its parameters in the order of their names."""

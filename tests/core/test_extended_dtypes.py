@@ -1,7 +1,10 @@
 """Dtypes that libraries define: stored as numbers, with tangents, sums and zeros of their own."""
 
 import dataclasses
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -215,6 +218,28 @@ def test_callbacks_get_numbers():
     for _ in range(4):
         assert list(fun(x)) == [1, 2]
     assert seen[0].dtype == np.int8
+
+
+def test_code_on_disk_is_found_again(tmp_path):
+    program = """
+import numpy as np, tanx, tanx.numpy as jnp
+from tanx import lax
+from tanx.experimental import primal_tangent_dtype
+dtype = primal_tangent_dtype(jnp.{0}, jnp.float32)
+fun = tanx.jit(lambda x: lax.convert_element_type(
+    lax.convert_element_type(x, dtype)[::-1], dtype.stored))
+hits = []
+tanx.monitoring.register_event_listener(lambda name, **_: hits.append(name))
+for _ in range(4):
+    print(*fun(np.arange(3, dtype=jnp.{0})), end=";")
+print(sum(name.endswith("cache_hits") for name in hits))
+"""
+    found = [subprocess.run(
+        [sys.executable, "-c", program.format(kind)], capture_output=True, text=True, check=True,
+        env={**os.environ, "TANX_CACHE_DIR": str(tmp_path), "TANX_ENABLE_COMPILATION_CACHE": "1"},
+        ).stdout.split(";")
+        for kind in ("int8", "int8", "int16")]
+    assert found == [["2 1 0"] * 4 + [f"{hits}\n"] for hits in (0, 1, 0)]
 
 
 def test_ahead_of_time():
