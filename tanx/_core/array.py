@@ -207,7 +207,7 @@ class Array(Operators, metaclass=_ArrayType):
         return view
 
     def __buffer__(self, flags):  # PEP 688: memoryview(x), from Python 3.12 on
-        return memoryview(self.__array__())  # type: ignore[arg-type]
+        return memoryview(self.__array__())  # type: ignore[arg-type,unused-ignore]
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if dl_device not in (None, self.__dlpack_device__()):
