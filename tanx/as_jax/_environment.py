@@ -6,6 +6,7 @@ imported, so the file beside it holds a finder of a few lines that imports tanx 
 
 import os
 import sysconfig
+from pathlib import Path
 
 __all__ = ["disable", "enable"]
 
@@ -59,8 +60,12 @@ def enable() -> str:
 
 
 def disable() -> bool:
-    """Remove the files; whether there were any."""
-    found = [place for place in _places() if os.path.exists(place)]
-    for place in found:
-        os.remove(place)
+    """Remove the files, with the bytecode that Python keeps of one; whether there were any."""
+    places = [Path(place) for place in _places()]
+    found = [place for place in places if place.exists()]
+    bytecode = places[1].parent / "__pycache__"
+    for place in (*found, *bytecode.glob(f"{places[1].stem}.*.pyc")):
+        place.unlink()
+    if bytecode.is_dir() and not any(bytecode.iterdir()):
+        bytecode.rmdir()
     return bool(found)

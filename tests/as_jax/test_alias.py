@@ -141,7 +141,7 @@ def test_an_environment_is_prepared_and_put_back(tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"tanx_as_jax.pth", "_tanx_as_jax.py"}
     start = f"import site, sys; site.addsitedir({str(tmp_path)!r});"
     found = run("-c", start + "print('tanx' in sys.modules); import jax; print(jax.__version__)",
-                TANX_AS_JAX="1")
+                TANX_AS_JAX="1", PYTHONDONTWRITEBYTECODE="")
     assert found.split() == ["False", "0.11.2"]
     found = run("-c", start + "import importlib.metadata as m; print(m.version('jax'))",
                 TANX_AS_JAX="1")
