@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -207,7 +207,8 @@ class Array(Operators, metaclass=_ArrayType):
         return view
 
     def __buffer__(self, flags):  # PEP 688: memoryview(x), from Python 3.12 on
-        return memoryview(self.__array__())  # type: ignore[arg-type,unused-ignore]
+        data: Any = self.__array__()  # not known to be a buffer before Python 3.12
+        return memoryview(data)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if dl_device not in (None, self.__dlpack_device__()):
