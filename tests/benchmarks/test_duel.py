@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks import chart, report
-from benchmarks.beside import measure
+from benchmarks import beside, chart, report
+from benchmarks.beside import Seconds
 from benchmarks.contestant import ROOT, Contestant, Failure
 from benchmarks.duel import run
 from benchmarks.timing import time_of_call
@@ -114,6 +114,29 @@ def test_shards_measure_all_cases_between_them():
 
 
 def test_a_checkout_compared_with_itself():
-    found = measure(ROOT, [SCALAR, "no such case"], 1, 0.001, 1.05)
-    (before, now), = found.values()
-    assert [*found] == [SCALAR] and 0 < before < 100 * now and 0 < now < 100 * before
+    found = beside.measure(ROOT, [SCALAR, "no such case"], 1, 0.001, 1.05)
+    assert [*found] == [SCALAR]
+    assert all(0 < each < 100 * found[SCALAR].now for each in found[SCALAR])
+    (first,) = beside.measure_first(ROOT, [SCALAR], 1).values()
+    assert all(each > 0 for each in first)
+
+
+def test_a_change_must_show_beside_both_processes_of_equal_code():
+    assert Seconds(1, 1.04, 1.1).slower(1.05) and not Seconds(1, 1.2, 1.1).slower(1.05)
+    assert Seconds(1, 1.2, 0.9).faster(1.05) and not Seconds(1, 0.9, 0.9).faster(1.05)
+    assert Seconds(1, 4, 6).ratio == 3
+
+
+def test_cases_that_seem_slower_are_measured_again(monkeypatch):
+    answers = iter([{"a": Seconds(1, 1, 2), "b": Seconds(1, 1, 1.5), "c": Seconds(1, 1, 1)},
+                    {"a": Seconds(1, 1.1, 1.9), "b": Seconds(1.2, 1.2, 1)},
+                    {"a": Seconds(0.9, 1, 1.8)}])
+    asked = []
+    monkeypatch.setattr(beside, "_measure",
+                        lambda before, cases, *_: asked.append([*cases]) or next(answers))
+    found = beside.measure(ROOT, ["a", "b", "c"], 1, 0.001, 1.05, again=2)
+    assert asked == [["a", "b", "c"], ["a", "b"], ["a"]]
+    assert found == {"a": (0.9, 1, 1.8), "b": (1, 1, 1), "c": (1, 1, 1)}
+    report = beside._report(found, 1.05)
+    assert "3 cases" in report and "slower: 1" in report
+    assert report.splitlines()[-1].split() == ["1.90", "900000.0", "1000000.0", "1800000.0", "a"]
