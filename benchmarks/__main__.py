@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 from pathlib import Path
 
 from benchmarks import chart, duel, report
 from benchmarks.cases import CASES
+from benchmarks.systems import AVX2_ONLY
 
 
 def _arguments() -> argparse.Namespace:
@@ -25,6 +27,8 @@ def _arguments() -> argparse.Namespace:
                         help="cases whose family or name it matches")
     parser.add_argument("--rounds", type=int, default=7, help="turns of each case (7)")
     parser.add_argument("--quick", action="store_true", help="two rounds of short timings")
+    parser.add_argument("--avx2", action="store_true",
+                        help="let no system use instructions after AVX2 (libraries of JAX may)")
     parser.add_argument("--shards", type=int, default=1, metavar="N",
                         help="divide processors and cases among N duels at a time (1)")
     parser.add_argument("--list", action="store_true", help="only name the cases")
@@ -48,6 +52,8 @@ def _measure(options: argparse.Namespace, names: list[str]) -> dict:
         elif python:
             print(f"{python} cannot import {system}: going on without it", file=sys.stderr)
     rounds, seconds = (2, 0.03) if options.quick else (options.rounds, 0.1)
+    if options.avx2:
+        os.environ.update(AVX2_ONLY)  # all workers inherit it
     result = duel.run(present, names, rounds, seconds, options.shards)
     if options.first:
         result["imports"] = duel.imports(present, rounds)

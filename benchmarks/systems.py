@@ -15,7 +15,11 @@ import numpy as np
 
 from benchmarks.cases import Case
 
-__all__ = ["SYSTEMS", "System", "leaves"]
+__all__ = ["AVX2_ONLY", "SYSTEMS", "System", "leaves"]
+
+AVX2_ONLY = {"BENCHMARK_AVX2": "1", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
+             "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
+"""Variables with which systems use no instructions after AVX2. Products of JAX take no notice."""
 
 
 def leaves(tree: Any) -> Iterator[Any]:
@@ -79,7 +83,7 @@ class System:
 
 
 class Jax(System):
-    """tanx, and JAX."""
+    """JAX; the base class of tanx."""
 
     def __init__(self, name: str):
         super().__init__(name)
@@ -107,6 +111,17 @@ class Jax(System):
         self.module.clear_caches()
 
 
+class Tanx(Jax):
+    """tanx, for a processor with AVX2 if ``AVX2_ONLY`` says so."""
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        if "BENCHMARK_AVX2" in os.environ:
+            from tanx._compiler import machine
+            self._limit = machine.as_host(machine.host().without_masks())
+            self._limit.__enter__()  # for as long as the process runs
+
+
 class Torch(System):
     """torch.compile."""
 
@@ -128,4 +143,4 @@ class Torch(System):
 
 
 SYSTEMS: dict[str, type[System]] = {
-    "tanx": Jax, "jax": Jax, "numpy": System, "torch": Torch, "numba": System}
+    "tanx": Tanx, "jax": Jax, "numpy": System, "torch": Torch, "numba": System}

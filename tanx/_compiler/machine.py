@@ -10,6 +10,7 @@ import ctypes
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cache, cached_property
 
 from .._base.config import enable_compilation_cache
@@ -79,6 +80,17 @@ class Machine:
         """Whether there are mask registers."""
         return self.vector_bits >= 512
 
+    def without_masks(self) -> Machine:
+        """The same processor without AVX-512 and what came after it, as many with AVX2 are.
+
+        Its code runs on this one too: so any x86-64 tests and measures both.
+        """
+        if not self.has_masks:
+            return self
+        features = (f"-{feature[1:]}" if feature[1:].startswith(_AFTER_AVX2) else feature
+                    for feature in self.features.split(","))
+        return replace(self, features=",".join(features), vector_bits=256)
+
     @property
     def fuses(self) -> bool:
         """Whether one instruction multiplies and adds."""
@@ -132,6 +144,10 @@ class Machine:
     def has_half(self) -> bool:
         """Whether there is arithmetic in float16, or LLVM emulates it as fast."""
         return self.is_arm or "avx512fp16" in self._has
+
+
+_AFTER_AVX2 = ("avx512", "avx10", "evex512", "avxvnni", "avxifma", "avxneconvert", "amx")
+"""How the names of features begin that processors with AVX2 may lack."""
 
 
 # -- the machine of this process -------------------------------------------------------------------

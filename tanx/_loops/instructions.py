@@ -262,6 +262,8 @@ INSTRUCTIONS: Mapping[str, Instruction] = {row.name: row for row in [
         _function("erfc", "1 - erf(x)", numerics.special("erfc"), length=36, ulp=6),
         _function("erf_inv", "inverse of erf", numerics.special("erfinv"), effort=25, length=50,
                   ulp=5),
+        _function("ndtr", "erfc(-x / sqrt(2)) / 2", numerics.special("ndtr"), length=38, ulp=5),
+        _function("logit", "log(x / (1 - x))", numerics.special("logit"), length=26, ulp=2.5),
         _function("lgamma", "log |gamma(x)|", numerics.lgamma, effort=200, length=100),
         _function("digamma", "derivative of lgamma", numerics.special("psi"), effort=200,
                   length=100),

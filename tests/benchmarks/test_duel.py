@@ -46,6 +46,11 @@ def test_a_worker_answers_and_outlives_an_error():
         assert one.ask("first", case=SCALAR)["seconds"] > 0
 
 
+def test_a_worker_that_uses_avx2_at_most():
+    with Contestant("tanx", sys.executable, {"BENCHMARK_AVX2": "1"}) as one:
+        assert one.ask("measure", case="exp, 1M f32", seconds=0.001)["seconds"] > 0
+
+
 def test_a_worker_that_died_is_replaced():
     with Contestant("tanx", sys.executable) as one:
         with pytest.raises(Failure, match="died"):

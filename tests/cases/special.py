@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from tanx._ops import incomplete, polynomial, special
+from tanx._ops import incomplete, polynomial, probability, special
 
 from .case import Case, f, i, pos
 
@@ -17,6 +17,12 @@ CASES = [
       for arg in (f(3, 4, low=low, high=high), f(low=low, high=high), f(0, low=low, high=high),
                   f(5, low=low, high=high, dtype=np.float32),
                   f(5, low=low, high=high, dtype=BF16))),
+    *(Case("ndtr", probability.ndtr_p.bind, f(*shape, low=-3, high=3, dtype=t), grad=())
+      for shape, t in (((3, 4), np.float64), ((), np.float64), ((0,), np.float64),
+                       ((5,), np.float32), ((5,), BF16))),
+    *(Case("logit", probability.logit_p.bind, f(*shape, dtype=t, **UNIT))
+      for shape, t in (((3, 4), np.float64), ((), np.float64), ((0,), np.float64),
+                       ((5,), np.float32), ((5,), BF16))),
     *(Case("polygamma", lambda x, m=m: special.polygamma(np.full(x.shape, m, x.dtype), x), arg,
            name=str(m))
       for m in (0.0, 1.0, 2.0) for arg in (pos(3), pos(), pos(3, dtype=np.float32))),

@@ -200,6 +200,17 @@ def test_facts(name):
     assert machine.is_arm == (name in ("neon", "sve"))
 
 
+@pytest.mark.parametrize("name", MACHINES)
+def test_without_masks(name):
+    machine = MACHINES[name]
+    less = machine.without_masks()
+    assert not less.has_masks and less.fuses == machine.fuses
+    assert not less.multiplies_pairs and not less.has_matrix_registers
+    assert (less is machine) == (not machine.has_masks)
+    fun, *args = LOOPS["tanh"]
+    assert code_of(less, fun, *args).hot("").bits == min(machine.vector_bits, 256)
+
+
 # -- machines of the same kind, run ----------------------------------------------------------------
 
 RUN = """

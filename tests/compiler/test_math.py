@@ -14,6 +14,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._compiler.emit import math
+from tanx._compiler.machine import as_host, host
 from tanx._loops.build import op
 from tanx._loops.instructions import INSTRUCTIONS
 from tests.compiler.compiled import run_rule
@@ -22,13 +23,16 @@ from tests.compiler.programs import settings
 WIDER = {np.float32: np.float64, np.float64: np.longdouble}
 NUMPY = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
          "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power,
-         "logistic": lambda x: 1 / (1 + np.exp(-x))}
+         "logistic": lambda x: 1 / (1 + np.exp(-x)),
+         "logit": lambda x: np.where(np.abs(x - 0.5) < 0.25, np.log1p((x * 2 - 1) / (1 - x)),
+                                     np.log(x) - np.log1p(-x))}
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 1e-45, -1e-45, 1e-310, 1e-38, 1e38, 3e38, -3e38,
          1e308, -1e308, np.inf, -np.inf, np.nan]
 # Where functions are interesting; besides, numbers of all sizes are tried.
 RANGES = {"exp": (-105, 90), "exp2": (-151, 129), "expm1": (-30, 90), "log1p": (-1, 10),
           "asin": (-1, 1), "acos": (-1, 1), "acosh": (1, 10), "atanh": (-1, 1), "tanh": (-20, 20),
-          "sinh": (-90, 90), "cosh": (-90, 90), "logistic": (-80, 90)}
+          "sinh": (-90, 90), "cosh": (-90, 90), "logistic": (-80, 90),
+          "logit": (0, 1)}
 
 each_float = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
@@ -84,9 +88,19 @@ def wide_enough(dtype):
     return WIDER[dtype]
 
 
+@pytest.fixture(params=["as it is", "without masks"])
+def machine(request):
+    """This machine, and the same without mask registers, for which some functions differ."""
+    this = host()
+    if request.param == "without masks" and not this.has_masks:
+        pytest.skip("this machine has none")
+    with as_host(this.without_masks() if request.param == "without masks" else this):
+        yield
+
+
 @each_float
 @pytest.mark.parametrize("name", [n for n in ELEMENTARY if n not in ("pow", "atan2")])
-def test_functions_of_one_number(name, dtype):
+def test_functions_of_one_number(name, dtype, machine):
     wide, x = wide_enough(dtype), numbers(name, dtype)
     with np.errstate(all="ignore"):
         exact = NUMPY.get(name, getattr(np, name, None))(x.astype(wide))
@@ -135,7 +149,7 @@ def test_absolute_values_do_not_overflow(dtype):
     np.testing.assert_allclose(got, np.abs(z), rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["erf", "erfc", "erf_inv"])
+@pytest.mark.parametrize("name", ["erf", "erfc", "erf_inv", "ndtr"])
 def test_error_functions_of_float32(name):
     x = numbers(name, np.float32)
     if name == "erf_inv":
@@ -160,11 +174,21 @@ ERROR_FUNCTIONS = [
     (8.0, 1.0, 1.1224297172982926e-29),
     (26.0, 1.0, 5.663192408856143e-296)]
 
+# The same for the normal distribution function.
+NORMAL = [
+    (-37.5, 4.605353009581955e-308), (-20.0, 2.7536241186062337e-89),
+    (-5.19175, 1.0416330705681425e-07), (-1.4, 0.08075665923377107), (-1.3, 0.09680048458561033),
+    (-1.0625, 0.14400437900197094), (-0.5, 0.3085375387259869), (-0.001, 0.49960105778608893),
+    (0.7, 0.758036347776927), (1.2, 0.8849303297782917), (2.5, 0.9937903346742238),
+    (8.0, 0.9999999999999993)]
+
 
 def test_error_functions_of_float64():
     x, erf, erfc = map(np.array, zip(*ERROR_FUNCTIONS))
     np.testing.assert_allclose(compiled("erf", x), erf, rtol=4e-16)
     np.testing.assert_allclose(compiled("erfc", x), erfc, rtol=ulp("erfc") * 2.3e-16)
+    x, ndtr = map(np.array, zip(*NORMAL))
+    np.testing.assert_allclose(compiled("ndtr", x), ndtr, rtol=ulp("ndtr") * 2.3e-16)
     x = np.random.default_rng(0).uniform(-0.9999, 0.9999, 5_000)
     np.testing.assert_allclose(compiled("erf_inv", x), scipy.special.erfinv(x), rtol=2e-15)
     np.testing.assert_array_equal(compiled("erf_inv", np.array([1.0, -1.0, 1.5])),

@@ -26,6 +26,7 @@ FUNCTIONS = [
     ("erf_inv", lambda x: np.copysign(special.erfinv(x), x), UNIT),
     ("lgamma", lambda x: np.where(np.isinf(x), np.inf, special.gammaln(x)), REAL),
     ("digamma", lambda x: np.where(x == 0, -np.inf, special.digamma(x)), REAL),
+    ("ndtr", special.ndtr, REAL), ("logit", special.logit, UNIT), ("logit", special.logit, REAL),
     ("bessel_i0e", special.i0e, REAL), ("bessel_i1e", special.i1e, REAL),
     ("igamma", special.gammainc, SHAPE, OTHER), ("igammac", special.gammaincc, SHAPE, OTHER),
     ("zeta", special.zeta, SHAPE[:40] + 1, OTHER[:40]),

@@ -191,6 +191,8 @@ SMOOTH = [
     ("erf", math.erf, [ANY]), ("erfc", math.erfc, [ANY]), ("lgamma", math.lgamma, [POSITIVE]),
     ("atan2", math.atan2, [ANY, [1.0, -2.0, 3.0, -4.0]]),
     ("pow", math.pow, [POSITIVE, ANY]),
+    ("ndtr", lambda x: math.erfc(-x / math.sqrt(2)) / 2, [ANY]),
+    ("logit", lambda x: math.log(x / (1 - x)), [[0.1, 0.25, 0.6, 0.9]]),
     # Functions that Python lacks: an identity or a recorded value.
     ("erf_inv", lambda y: {0.0: 0.0, math.erf(0.5): 0.5, math.erf(-1.25): -1.25}[y],
      [[0.0, math.erf(0.5), math.erf(-1.25)]]),

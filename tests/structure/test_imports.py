@@ -40,7 +40,7 @@ ROOMS = {
     "ops": LIBRARY | {"numpy"},
     "typing": CORE,
     "image": LIBRARY | {"numpy"},
-    "scipy": LIBRARY | {"numpy", "random", "nn", "ops"},
+    "scipy": LIBRARY | {"numpy", "random", "nn", "ops", "_ops.probability"},
     "scipy.linalg._tridiagonal": LIBRARY | {"numpy", "_ops.matrix_forms"},  # has a primitive
     "scipy.special._gamma": LIBRARY | {"numpy", "_control.custom"},  # uses symbolic zeros
     "example_libraries": LIBRARY | {"numpy", "random", "nn"},

@@ -422,6 +422,11 @@ POINTS = {subject: _points(table) for subject, table in {
     lax.erf(x) | 0 | 0 | 1.128379 | 0
     lax.erfc(x) | inf | 0 | 0 | 0
     lax.erfc(x) | -inf | 2 | 0 | 0
+    jax.scipy.special.logit(x) | 0.5 | 0 | 4 | 0
+    jax.scipy.special.logit(x) | 0 | -inf | inf
+    jax.scipy.special.ndtr(x) | 0 | 0.5 | 0.3989423 | 0
+    jax.scipy.special.ndtr(x) | -inf | 0 | 0 | 0
+    jax.scipy.special.ndtr(x) | inf | 1 | 0 | 0
     lax.bessel_i1e(x) | 0 | 0 | 0.5 | 0
     lax.bessel_i0e(x) | 0 | 1 | 0 | 0.5
     """,

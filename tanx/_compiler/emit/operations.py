@@ -524,8 +524,9 @@ CODE: dict[str, Code] = {
     # Functions.
     **_of_module(math, "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin",
                  "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-                 "logistic", "cbrt"),
-    **_of_module(special, "erf", "erfc", "erf_inv", "lgamma", "digamma", "polygamma", "zeta"),
+                 "logistic", "logit", "cbrt"),
+    **_of_module(special, "erf", "erfc", "erf_inv", "ndtr", "lgamma", "digamma", "polygamma",
+                 "zeta"),
     **_of_module(gamma, "igamma", "igammac"), **_of_module(beta, "betainc"),
     **_of_module(bessel, "bessel_i0e", "bessel_i1e"),
 }

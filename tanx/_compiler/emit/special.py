@@ -39,7 +39,7 @@ from .values import (
 )
 
 __all__ = ["digamma", "erf", "erf_inv", "erfc", "from_scipy", "in_float64", "lgamma",
-           "log_gamma", "polygamma", "zeta"]
+           "log_gamma", "ndtr", "polygamma", "zeta"]
 
 
 # Polynomials have the highest power first. (erf(x) / x - 1, of x², up to 1)
@@ -50,12 +50,13 @@ _ERF = {
          1.64471314267048e-06, -1.4924712291205996e-05, 0.00012055293576403055,
          -0.0008548325929300999, 0.005223977606118293, -0.026866170643111465, 0.11283791670944185,
          -0.3761263890318352, 0.12837916709551256)}
-# e^(x²) erfc(x) (1 + 2x), of (x - K) / (x + K)
+# e^(x²) erfc(x) (1 + 2x) F, of (x - K) / (x + K); F makes the constant round well.
 _ERFC_MIDDLE = {32: 2.0, 64: 4.0}
+_ERFC_FACTOR = {32: 0.77, 64: 1.0}
 _ERFC = {
-    32: (-0.00022953578445594758, -0.0012453128583729267, 0.0011438189540058374,
-         0.008645094931125641, -0.008003239519894123, -0.054208237677812576, 0.16404831409454346,
-         -0.16603103280067444, -0.0927637442946434, 1.2769783735275269),
+    32: (-0.000303155422443524, -0.0009390382911078632, 0.001009930856525898,
+         0.0066409120336174965, -0.0062065511010587215, -0.04173649102449417, 0.1263226419687271,
+         -0.12784412503242493, -0.07142824679613113, 0.9832733273506165),
     64: (-1.6273380498525253e-08, 7.309100981303446e-08, 8.160289800108099e-08,
          -7.825522375597963e-07, 2.807920050387594e-07, 5.682349004408751e-06,
          -1.1212413265374552e-05, -2.438864654995247e-05, 0.00015061783401311275,
@@ -75,16 +76,17 @@ def _erf_near_zero(x: Value) -> Value:
     return fma(polynomial(x * x, _ERF[x.type.bits]), x, x)
 
 
-def _erfc_of_size(size: Value) -> Value:
-    """The complementary error function from ½ on."""
-    bits = size.type.bits
-    size = minimum(size, 11.0 if bits == 32 else 28.0)
-    middle = _ERFC_MIDDLE[bits]
-    scaled = polynomial((size - middle) / (size + middle), _ERFC[bits]) / fma(size, 2.0, 1.0)
+def _erfc_of_size(size: Value, share: float = 1.0) -> Value:
+    """``share erfc(√share size)``; ``share`` is 1 or ½. In float64 from ``√share size`` = 0.95."""
+    bits, unit = size.type.bits, share ** -0.5
+    size = minimum(size, (11.0 if bits == 32 else 28.0) * unit)
+    middle, factor = _ERFC_MIDDLE[bits] * unit, _ERFC_FACTOR[bits] / share
+    scaled = polynomial((size - middle) / (size + middle), _ERFC[bits]) / fma(
+        size, 2 * factor / unit, factor)
     square = size * size
     lost = fma(size, size, -square)
-    result = exp(-square) * scaled
-    return fma(-lost, result, result)
+    result = exp(square * -share) * scaled
+    return fma(lost * -share, result, result)
 
 
 def erf(x: Value) -> Value:
@@ -99,8 +101,17 @@ def erfc(x: Value) -> Value:
     """``1 - erf(x)``"""
     size = absolute(x)
     tail = _erfc_of_size(size)
-    near = size < (0.5 if x.type.bits == 32 else 0.95)
-    return select(near, 1.0 - _erf_near_zero(x), select(x < 0, 2.0 - tail, tail))
+    result = select(x < 0, 2.0 - tail, tail)
+    return result if x.type.bits == 32 else select(size < 0.95, 1.0 - _erf_near_zero(x), result)
+
+
+def ndtr(x: Value) -> Value:
+    """``erfc(-x/√2) / 2``; rounding the quotient would cost many digits of the tail."""
+    size = absolute(x)
+    tail = _erfc_of_size(size, 0.5)
+    result = select(x < 0, tail, 1.0 - tail)
+    return result if x.type.bits == 32 else select(
+        size < 1.34, fma(_erf_near_zero(x * 0.7071067811865476), 0.5, 0.5), result)
 
 
 # erf_inv(x) / x: of w - 2.5 or 3.125 where w = -log(1 - x²) is small, else of √w less a middle.

@@ -331,10 +331,25 @@ def _bessel(order: int) -> Callable[[Expr], Expr]:
     return function
 
 
+# -- probabilities ---------------------------------------------------------------------------------
+
+
+def _ndtr(x: Expr) -> Expr:
+    return _erfc(x * -sqrt(0.5)) / 2
+
+
+def _logit(x: Expr) -> Expr:
+    """By ``log1p`` of the odds less 1 where they are close to 1."""
+    near = _abs(x - 0.5) < 0.25
+    odds = _log1p((x * 2 - 1) / (1 - x))
+    return select(near, odds, _log(x) - _log1p(-x))
+
+
 _OF_DOUBLE: dict[str, Callable[..., Expr]] = {
     "lgamma": _lgamma, "digamma": _digamma, "zeta": _zeta, "polygamma": _polygamma,
     "igamma": _incomplete(0), "igammac": _incomplete(1), "erf": _erf, "erfc": _erfc,
-    "erf_inv": _erf_inv, "betainc": _betainc, "bessel_i0e": _bessel(0), "bessel_i1e": _bessel(1)}
+    "erf_inv": _erf_inv, "betainc": _betainc, "bessel_i0e": _bessel(0), "bessel_i1e": _bessel(1),
+    "ndtr": _ndtr, "logit": _logit}
 
 FUNCTIONS = {name: _in_double(function) for name, function in _OF_DOUBLE.items()}
 """By name of the instruction."""

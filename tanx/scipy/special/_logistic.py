@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ... import lax, nn
 from ... import numpy as jnp
-from ..._api.jit import library_jit
-from ..._control.custom_jvp import custom_jvp
+from ..._ops.probability import logit_p
 from ...nn import logsumexp
 from ._operands import inexact_operands
 
@@ -27,25 +26,10 @@ def logit(x):
     >>> tanx.scipy.special.logit(jnp.array([0.0, 0.25, 0.5]))
     Array([      -inf, -1.0986123,  0.       ], dtype=float32)
     """
-    return _logit(inexact_operands("logit", x))
-
-
-@custom_jvp
-@library_jit
-def _logit(x):
+    x = inexact_operands("logit", x)
     if x.dtype.kind == "c":
         return jnp.log(x) - jnp.log1p(-x)
-    # Around 1/2 the odds are close to 1, and (odds - 1) * (1 - x) = 2x - 1 is exact.
-    near = (x > 0.25) & (x < 0.75)
-    quotient = jnp.where(near, 2 * x - 1, x) / (1 - x)
-    odds = jnp.where(near, 1 + quotient, quotient)
-    # One logarithm for both cases: the rounding error of the odds becomes a correction factor.
-    over = odds - 1
-    factor = jnp.where(near & (over != 0), quotient / jnp.where(over == 0, 1, over), 1)
-    return jnp.where(over == 0, quotient, factor * jnp.log(odds))
-
-
-_logit.defjvps(lambda dx, out, x: dx / (x * (1 - x)))
+    return logit_p.bind(x)
 
 
 def softmax(x, /, *, axis=None):

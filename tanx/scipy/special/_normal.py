@@ -10,6 +10,7 @@ from ... import lax
 from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._control.custom_jvp import custom_jvp
+from ..._ops.probability import ndtr_p
 from ...errors import explain
 from ._error import erfcx_of_positive, quantile
 from ._operands import single_or_double
@@ -62,13 +63,7 @@ def ndtr(x):
 @custom_jvp
 @library_jit(name="ndtr")
 def _ndtr(x):
-    size = jnp.abs(x)
-    # Subnormal numbers are slow: none is made where the result is 0.
-    limit = 38.6 if x.dtype == np.float64 else 14.2
-    bounded = jnp.minimum(size, limit)
-    tail = jnp.where(size > limit, 0, normal_density(bounded) * _tail(bounded))
-    near = size < 1
-    return jnp.where(near, _near(jnp.where(near, x, 0)), jnp.where(x < 0, tail, 1 - tail))
+    return ndtr_p.bind(x)
 
 
 _ndtr.defjvps(lambda dx, out, x: dx * normal_density(x))

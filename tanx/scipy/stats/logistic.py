@@ -5,7 +5,7 @@ from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._base.traceback import shown
 from ..._base.window import publish
-from ..._control.custom_jvp import custom_jvp
+from ..special import logit
 from ._support import operands, standard
 
 __all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "sf"]
@@ -61,7 +61,7 @@ def ppf(x, loc=0, scale=1):
     Array([-1.0986123,  0.       ,        inf], dtype=float32)
     """
     x, loc, scale = operands("logistic.ppf", x, loc, scale)
-    return loc + scale * _log_odds(x)
+    return loc + scale * logit(x)
 
 
 @library_jit
@@ -72,18 +72,7 @@ def isf(x, loc=0, scale=1):
     Array([1.0986123, 0.       ,      -inf], dtype=float32)
     """
     x, loc, scale = operands("logistic.isf", x, loc, scale)
-    return loc - scale * _log_odds(x)
-
-
-@custom_jvp
-def _log_odds(p):
-    """``log(p / (1 - p))``, by one ``log1p`` of the odds of the likelier side minus 1."""
-    rest = jnp.minimum(p, 1 - p)
-    odds = jnp.log1p((1 - 2 * rest) / rest)
-    return jnp.where(p < 0.5, -odds, odds)
-
-
-_log_odds.defjvps(lambda dp, out, p: dp / (p * (1 - p)))
+    return loc - scale * logit(x)
 
 
 publish(__name__, shown)
