@@ -4,6 +4,8 @@ Few machines have all these instructions. Plans for other machines run here with
 plain arithmetic instead; the code for those machines is assembled and inspected.
 """
 
+from dataclasses import replace
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -108,6 +110,16 @@ def test_rows_of_words_are_read_in_place(terms, in_place, dtype):
     for data in (x, -x):
         (got,) = run_module(module, [data, y])
         np.testing.assert_array_equal(got, data[1:].astype(wide) @ y.astype(wide))
+
+
+@pytest.mark.parametrize("cores", [2, 16])
+def test_products_of_any_number_of_rows_are_planned(cores):
+    """Pieces of 169 rows, in whole tiles of 32, cannot be halved: looking for them never ended."""
+    machine = replace(SERVER, cores=cores)
+    for rows in (*range(2, 40, 3), *range(40, 400, 31), 169, 1001):
+        x, y = (tanx.ShapeDtypeStruct(shape, jnp.bfloat16) for shape in ((rows, 576), (576, 64)))
+        module = build(tanx.make_jaxpr(lambda x, y: x @ y)(x, y), machine=machine)
+        assert "tiled" in str(module.program)
 
 
 def test_few_rows_are_not_worth_copies_of_the_other_factor(server):

@@ -594,11 +594,12 @@ def _shared_out(block: int, chunk: int, loops: _Loops, terms: int, tile: Tile,
 
     while (outer * ceil(rows / chunk) * ceil(columns / block) < wanted()
            and block * chunk * terms >= 2 * tuning.shared):
+        before = block, chunk
         if block > max(chunk, tile.columns):
             block = _pieces(columns, block // 2, tile.columns)
         elif chunk > tile.rows:
             chunk = _pieces(rows, chunk // 2, tile.rows)
-        else:
+        if (block, chunk) == before:  # such as 169 rows in pieces of 64, by tiles of 32
             break
     return block, chunk
 
