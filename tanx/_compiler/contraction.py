@@ -53,6 +53,7 @@ from .schedule.tiles import (
     tiling,
     times,
 )
+from .split import divided
 from .tuning import ContractTuning
 
 __all__ = ["contract"]
@@ -216,12 +217,25 @@ class _Words:
         """Terms in a word."""
         return 4 // self.narrow.itemsize
 
-    def bits(self, factor: Expr, n: int) -> Expr:
-        """The bits of a term at its position in a word; the factor is converted from the term."""
+    def term(self, factor: Expr) -> Expr:
+        """The narrow number that a factor is converted from."""
         assert isinstance(factor, Op)
-        bits = op("bitcast", factor.args[0], dtype=np.dtype(f"u{self.narrow.itemsize}"))
+        return factor.args[0]
+
+    def bits(self, factor: Expr, n: int) -> Expr:
+        """The bits of a term at its position in a word."""
+        bits = op("bitcast", self.term(factor), dtype=np.dtype(f"u{self.narrow.itemsize}"))
         bits = op("convert", bits, dtype=np.dtype(np.int32))
         return op("shift_left", bits, const(8 * self.narrow.itemsize * n, np.int32))
+
+    def packed(self, factor: Expr, term: Index, word: Expr) -> Expr:
+        """The terms of a factor in a word, padded with zeros."""
+        parts = []
+        for n in range(self.terms):
+            at = word * self.terms + n
+            bits = self.bits(substitute(factor, {term: op("min", at, term.extent - 1)}), n)
+            parts.append(op("select", at < term.extent, bits, const(0, np.int32)))
+        return reduce(lambda a, b: op("or", a, b), parts)
 
 
 def _words(product: _Product, machine: Machine) -> _Words | None:
@@ -251,41 +265,71 @@ def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statem
     if words.times in INSTRUCTIONS and machine.has_matrix_registers:
         count = -(-count // SIZE) * SIZE
     word = Index("term", count)
-
-    def packed(factor: Expr, word: Expr) -> Expr:
-        """The terms of a factor in a word, padded with zeros."""
-        parts = []
-        for n in range(words.terms):
-            at = word * words.terms + n
-            bits = words.bits(substitute(factor, {product.term: op("min", at, terms - 1)}), n)
-            parts.append(op("select", at < terms, bits, const(0, np.int32)))
-        return reduce(lambda a, b: op("or", a, b), parts)
-
     excess, copies = None, list[Statement]()
+    left = words.packed(product.left, product.term, word)
     if words.times == "dot4u":
         excess, copies = _column_sums(product, 128, names)
-    left = packed(product.left, word)
     if words.times == "dot4u" or terms < count * words.terms or not _is_in_rows(
             left, product.row, word, machine):
-        rows = (*product.outer_of(product.left), product.row)
-        # Padding rows by a cache line avoids conflicts between cache sets.
-        copy = names.buffer([*_extents(rows), count + machine.line // 4], np.dtype(np.int32))
-        left = copy[(*rows, word)]
-        # Words that are full, those with some terms, and those without ask nothing of their
-        # numbers.
-        for first, end in pairwise((0, terms // words.terms, -(-terms // words.terms), count)):
-            if first < end:
-                one = Index("term", end - first)
-                value = packed(product.left, one + first)
-                if words.times == "dot4u":  # bytes without signs are 128 greater
-                    value = op("xor", value, const(-0x7F7F7F80, np.int32))
-                copies.append(_parallel((*rows, one), [Store(copy, (*rows, one + first), value)]))
+        left, more = _copied_terms(product, words, word, names, machine) or (
+            _copied_words(product, words, word, names, machine))
+        copies += more
     fold = product.total.fold
-    body = op(words.times, left, packed(product.right, word))
+    body = op(words.times, left, words.packed(product.right, product.term, word))
     total = Pick(Fold((word,), fold.init, fold.states, (body,), "add"), 0)
     nest = product.rest(total if excess is None else total - excess)
     found = _contracted(nest, names, machine)
     return None if found[-1] is nest else [*copies, *found]
+
+
+def _copied_terms(product: _Product, words: _Words, word: Index, names: _Names, machine: Machine,
+                  ) -> tuple[Expr, list[Statement]] | None:
+    """The words of a copy of the windows that are the left factor, row by row, and the nests that
+    copy their terms.
+
+    None if a row is not several runs of terms that are adjacent in memory, or bytes change their
+    signs.
+    """
+    if words.times == "dot4u":
+        return None
+    term, rows = product.term, (*product.outer_of(product.left), product.row)
+    narrow, size = words.term(product.left), word.extent * words.terms
+    copy = names.buffer([*_extents(rows), size + machine.line // words.narrow.itemsize],
+                        words.narrow)
+    # Only the loop over terms is divided. The places of a row are computed once for all its terms,
+    # and the rows stay in one loop, so that bands of them can be cut.
+    inner = divided(_parallel([term], [Store(copy, (*rows, term), narrow)]), machine.tuning.split)
+    stores = final_stores(inner.body)
+    if len(inner.indices) == 1 or any(
+            load.place[0].get(inner.indices[-1]) != 1 for s in stores for load in loads(s.value)):
+        names.made.remove(copy)
+        return None
+    copies: list[Statement] = [_parallel((*rows, *inner.indices), stores)]
+    if term.extent < size:
+        rest = Index("rest", size - term.extent)
+        copies.append(_parallel((*rows, rest), [
+            Store(copy, (*rows, rest + term.extent), Const(0, words.narrow))]))
+    every = Index("term", size)
+    wide = op("convert", copy[(*rows, every)], dtype=product.total.dtype)
+    return words.packed(wide, every, word), copies
+
+
+def _copied_words(product: _Product, words: _Words, word: Index, names: _Names, machine: Machine,
+                  ) -> tuple[Expr, list[Statement]]:
+    """The words of a copy of the left factor, row by row, and the nests that make them."""
+    terms, rows = product.term.extent, (*product.outer_of(product.left), product.row)
+    # Padding rows by a cache line avoids conflicts between cache sets.
+    copy = names.buffer([*_extents(rows), word.extent + machine.line // 4], np.dtype(np.int32))
+    copies: list[Statement] = []
+    # Words that are full, those with some terms, and those without ask nothing of their numbers.
+    for first, end in pairwise((0, terms // words.terms, -(-terms // words.terms), word.extent)):
+        if first < end:
+            one = Index("term", end - first)
+            value = words.packed(product.left, product.term, one + first)
+            if words.times == "dot4u":  # bytes without signs are 128 greater
+                value = op("xor", value, const(-0x7F7F7F80, np.int32))
+            copies.append(_parallel((*rows, one), [Store(copy, (*rows, one + first), value)]))
+    return copy[(*rows, word)], copies
 
 
 def _is_in_rows(left: Expr, row: Index, word: Index, machine: Machine) -> bool:

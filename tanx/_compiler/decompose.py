@@ -21,14 +21,14 @@ from .._ops.slicing import pad_p, slice_p
 from .._ops.window import WindowReduction
 from .._ops.window_geometry import Window, can_slide, dilated, slide
 from .decompose_conv import convolution
-from .tuning import USUAL, DecomposeTuning
+from .machine import Machine
 
 __all__ = ["decompose"]
 
 
-def decompose(closed: ClosedJaxpr, tuning: DecomposeTuning = USUAL.decompose) -> ClosedJaxpr:
+def decompose(closed: ClosedJaxpr, machine: Machine) -> ClosedJaxpr:
     """Replace equations for which there is a rule; one sweep."""
-    writer = _Writer(closed.jaxpr, tuning)
+    writer = _Writer(closed.jaxpr, machine)
     for eqn in closed.jaxpr.eqns:
         eqn = eqn.replace(invars=[writer.read(a) for a in eqn.invars])
         rule = _RULES.get(eqn.primitive.name)
@@ -47,8 +47,8 @@ def decompose(closed: ClosedJaxpr, tuning: DecomposeTuning = USUAL.decompose) ->
 class _Writer:
     """The equations written so far; rules add theirs by :meth:`apply`."""
 
-    def __init__(self, source: Jaxpr, tuning: DecomposeTuning):
-        self.tuning = tuning
+    def __init__(self, source: Jaxpr, machine: Machine):
+        self.machine, self.tuning = machine, machine.tuning.decompose
         self.eqns: list[JaxprEqn] = []
         self.names: dict[Var, Atom] = {}
         self.uses = Counter(atom for eqn in source.eqns for atom in eqn.invars)

@@ -62,7 +62,6 @@ from .schedule.tiles import is_tiled
 from .searches import by_blocks
 from .simplify import inline, simplify
 from .split import split
-from .tuning import Tuning
 
 __all__ = ["Module", "Watch", "build", "inner", "jaxpr_passes"]
 
@@ -145,21 +144,21 @@ def _seconds_of_calls(statement: Statement, machine: Machine) -> float:
                        for inner in program.statements)
 
 
-def _bodies(closed: ClosedJaxpr, tuning: Tuning) -> ClosedJaxpr:
-    return open_bodies(closed, partial(_smaller, tuning=tuning), tuning.distribute)
+def _bodies(closed: ClosedJaxpr, machine: Machine) -> ClosedJaxpr:
+    return open_bodies(closed, partial(_smaller, machine=machine), machine.tuning.distribute)
 
 
-jaxpr_passes: tuple[tuple[str, Callable[[ClosedJaxpr, Tuning], ClosedJaxpr]], ...] = (
+jaxpr_passes: tuple[tuple[str, Callable[[ClosedJaxpr, Machine], ClosedJaxpr]], ...] = (
     ("inline", lambda closed, _: inline(closed)),
     ("bodies", _bodies),
-    ("decompose", lambda closed, tuning: decompose(closed, tuning.decompose)),
-    ("simplify", lambda closed, tuning: simplify(closed, tuning.simplify)))
+    ("decompose", decompose),
+    ("simplify", lambda closed, machine: simplify(closed, machine.tuning.simplify)))
 """From jaxpr to jaxpr."""
 
 
-def _smaller(closed: ClosedJaxpr, tuning: Tuning) -> ClosedJaxpr:
+def _smaller(closed: ClosedJaxpr, machine: Machine) -> ClosedJaxpr:
     for name, jaxpr_pass in jaxpr_passes:
-        closed = _inspected(name, jaxpr_pass(closed, tuning), check_jaxpr, str)
+        closed = _inspected(name, jaxpr_pass(closed, machine), check_jaxpr, str)
     return closed
 
 
@@ -190,7 +189,7 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = (), machine: Machine | 
     """
     machine = machine or host()
     tuning = machine.tuning
-    smaller = _smaller(closed, tuning)
+    smaller = _smaller(closed, machine)
     watch("simplify", smaller)
     lowered = _inspected("lower", lower(
         smaller, partial(inner, machine), tuning=tuning), _check_lowered, str)

@@ -24,7 +24,7 @@ from .._loops.traverse import expressions, substitute, walk, written
 from .nest_tools import find_loads, is_affine
 from .tuning import USUAL, SplitTuning
 
-__all__ = ["split"]
+__all__ = ["divided", "split"]
 
 
 _CUTS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0, 1)}
@@ -48,7 +48,7 @@ def _pieces_of_all(statements: Iterable[Statement], times: int, tuning: SplitTun
             continue
         trips = times * prod(i.extent for i in statement.indices)
         if all(isinstance(inner, Store) for inner in statement.body):
-            yield from map(partial(_divided, tuning=tuning), _pieces(statement, trips, tuning))
+            yield from map(partial(divided, tuning=tuning), _pieces(statement, trips, tuning))
         else:
             yield replace(statement, body=tuple(_pieces_of_all(statement.body, trips, tuning)))
 
@@ -183,8 +183,8 @@ def _moved(nest: Nest, loops: Sequence[Index], moved: Mapping[Variable, Expr]) -
     return Nest(tuple(loops), (PARALLEL,) * len(loops), tuple(body))
 
 
-def _divided(nest: Nest, tuning: SplitTuning) -> Nest:
-    """The nest with each index that is divided in an address split in two."""
+def divided(nest: Nest, tuning: SplitTuning) -> Nest:
+    """The nest with each index that is divided in an address split in two, as often as wanted."""
     for _ in range(tuning.divisions):
         found = _division(nest)
         if found is None:

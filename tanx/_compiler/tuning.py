@@ -75,6 +75,8 @@ class DecomposeTuning(Thresholds):
     window: int = 8
     # Below this many features, images are made the last dimension instead.
     features: int = 4
+    # Elements of windows up to which they may be copied all at once.
+    copied: int = 1 << 25
 
 
 class DistributeTuning(Thresholds):
@@ -334,6 +336,8 @@ class ContractTuning(Thresholds):
 class BandTuning(Thresholds):
     """``schedule/bands.py``: a product and what is computed from its rows, in one task."""
 
+    # Bytes of copied rows from which the product that reads them is in bands.
+    copied: int = 1 << 18
     # Statements after a product that may join its band.
     ahead: int = 16
     # Rows of a band: at most, and at least, since fewer rows reuse the columns too little.

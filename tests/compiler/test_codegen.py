@@ -89,7 +89,7 @@ ATTRS = {"integer_pow": [dict(y=y) for y in (0, 1, 5)],
          "convert": [dict(dtype=np.dtype(d)) for ds in DTYPES.values() for d in ds],
          "bitcast": [dict(dtype=np.dtype(d)) for kind in "iuf" for d in DTYPES[kind]]}
 # Edge values, or the last digits, are SciPy's; see test_math for how good these are.
-ROUGH = ("erfc", "polygamma", "zeta", "betainc", "igamma", "igammac", "digamma")
+ROUGH = ("erfc", "ndtr", "polygamma", "zeta", "betainc", "igamma", "igammac", "digamma")
 
 
 def operands(dtype, count, rng):

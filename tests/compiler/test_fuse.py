@@ -34,7 +34,7 @@ def programs_of(fun, *args):
     """The program of a function before and after fusion."""
     closed = tanx.make_jaxpr(fun)(*args)
     for _, jaxpr_pass in jaxpr_passes:
-        closed = jaxpr_pass(closed, NARROW.tuning)
+        closed = jaxpr_pass(closed, NARROW)
     before = lower(closed, partial(inner, NARROW)).program
     after = fuse(before, NARROW)
     check(after)
@@ -321,7 +321,7 @@ def test_the_work_grows_with_the_number_of_equations():
     for n in (8, 16):
         closed = network(n)
         for _, jaxpr_pass in jaxpr_passes:
-            closed = jaxpr_pass(closed, NARROW.tuning)
+            closed = jaxpr_pass(closed, NARROW)
         forms[n] = lower(closed, partial(inner, NARROW)).program
     assert_linear(lambda n: lambda: fuse(forms[n], host()), 8)
 

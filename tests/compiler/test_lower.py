@@ -11,7 +11,6 @@ from tanx._compiler.lower import lower
 from tanx._compiler.machine import host
 from tanx._compiler.pipeline import jaxpr_passes
 from tanx._compiler.simplify import inline
-from tanx._compiler.tuning import USUAL
 from tanx._core.jaxpr import ClosedJaxpr
 from tanx._core.stage import stage
 from tanx._core.types import typeof
@@ -29,7 +28,7 @@ GOLDEN = programs(tanx)
 def lowered(fun, *args):
     closed = tanx.make_jaxpr(fun)(*args)
     for _, jaxpr_pass in jaxpr_passes:
-        closed = jaxpr_pass(closed, USUAL)
+        closed = jaxpr_pass(closed, host())
     return lower(closed)
 
 

@@ -7,6 +7,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._compiler.decompose import decompose
+from tanx._compiler.machine import host
 from tanx._compiler.simplify import drop_dead, inline, simplify
 from tanx._core.check import check_jaxpr
 from tanx._ops.derive import add_any
@@ -260,7 +261,7 @@ def test_the_work_grows_with_the_number_of_equations():
 
 def decomposed(fun, *args):
     closed = tanx.make_jaxpr(fun)(*args)
-    simple = decompose(closed)
+    simple = decompose(closed, host())
     check_jaxpr(simple)
     for want, got in zip(evaluated(closed, args), evaluated(simple, args), strict=True):
         np.testing.assert_allclose(want, got, rtol=1e-6)

@@ -122,6 +122,63 @@ def test_products_of_any_number_of_rows_are_planned(cores):
         assert "tiled" in str(module.program)
 
 
+LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
+CONVOLUTIONS = {
+    "features last": ((2, 8, 16, 32), (3, 3, 32, 16), LAST, {}),
+    "features first": ((2, 32, 8, 16), (16, 32, 3, 3), FIRST, {}),
+    "one pixel": ((2, 40, 16, 16), (48, 40, 1, 1), FIRST, {}),
+    "strides": ((2, 16, 32, 32), (3, 3, 32, 16), LAST, {"window_strides": (2, 1)}),
+    "distant": ((2, 16, 16, 24), (3, 2, 24, 32), LAST, {"rhs_dilation": (2, 3)}),
+    "no padding": ((3, 13, 13, 20), (3, 3, 20, 17), LAST, {"padding": "VALID"}),
+    "one dimension": ((2, 100, 24), (5, 24, 16), ("NWC", "WIO", "NWC"), {}),
+    "three dimensions": ((1, 6, 8, 8, 16), (3, 3, 3, 16, 16), ("NDHWC", "DHWIO", "NDHWC"), {}),
+    "many images": ((8, 16, 32, 32), (3, 3, 32, 64), LAST, {})}
+
+
+def convolution(shape, shape_of_kernel, numbers, options):
+    """A convolution, and its operands in bfloat16."""
+    options = {"window_strides": (1,) * (len(shape) - 2), "padding": "SAME", **options}
+    random = np.random.default_rng(shape)
+    x, w = (jnp.asarray(random.standard_normal(s), jnp.bfloat16) for s in (shape, shape_of_kernel))
+    return lambda x, w: tanx.lax.conv_general_dilated(
+        x, w, dimension_numbers=numbers, **options), x, w
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+@pytest.mark.parametrize("of", ["result", "gradient"])
+def test_convolutions_of_bfloat16(server, name, of):
+    conv, x, w = convolution(*CONVOLUTIONS[name])
+    fun = conv
+    if of == "gradient":
+        change = jnp.asarray(np.random.default_rng(0).standard_normal(conv(x, w).shape), x.dtype)
+        fun = lambda x, w: tanx.vjp(conv, x, w)[1](change.astype(x.dtype))
+    if of == "result":
+        assert times_of(fun, x, w) == ("dot2" if server == "matrix registers" else None)
+    wants = tanx.tree.leaves(fun(x.astype(jnp.float32), w.astype(jnp.float32)))
+    compiled = tanx.jit(fun)
+    for _ in range(4):
+        for got, want in zip(tanx.tree.leaves(compiled(x, w)), wants, strict=True):
+            assert got.dtype == jnp.bfloat16 and got.shape == want.shape and not got.weak_type
+            np.testing.assert_allclose(np.asarray(got, np.float32), want, rtol=1 / 100,
+                                       atol=float(np.abs(want).max()) / 300)
+
+
+@pytest.mark.parametrize("layout", ["features last", "features first"])
+def test_windows_are_copied_in_bands(layout):
+    """Memory for all windows, nine times that of the images, would take longer than products."""
+    size, features = 64, 32
+    shape = (4, size, size, features) if layout == "features last" else (4, features, size, size)
+    kernel = (3, 3, features, features) if layout == "features last" else (
+        features, features, 3, 3)
+    conv, x, w = convolution(shape, kernel, LAST if layout == "features last" else FIRST, {})
+    module = build(tanx.make_jaxpr(conv)(x, w), machine=SERVER)
+    windows = 4 * size * size * 9 * features * 2
+    assert module.plan.size < windows / 2
+    (got,) = run_module(module, [x, w])
+    np.testing.assert_allclose(got.astype(np.float32), conv(x, w).astype(jnp.float32), rtol=1 / 100,
+                               atol=0.1)
+
+
 def test_few_rows_are_not_worth_copies_of_the_other_factor(server):
     x, y = (np.ones(shape, ml_dtypes.bfloat16) for shape in ((8, 1000), (1000, 1000)))
     assert times_of(lambda x, y: x @ y, x, y) is None
