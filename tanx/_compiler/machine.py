@@ -141,6 +141,12 @@ class Machine:
         return self.vector_bits == 512 and "avx512dq" in self._has
 
     @property
+    def prefers_second(self) -> bool:
+        """Whether the instruction for the greater of two floats gives the second of two zeros, and
+        of a pair with NaN, and there is none that orders zeros."""
+        return not self.is_arm and self.vector_bits < 512
+
+    @property
     def has_half(self) -> bool:
         """Whether there is arithmetic in float16, or LLVM emulates it as fast."""
         return self.is_arm or "avx512fp16" in self._has

@@ -10,8 +10,9 @@ import numpy as np
 from ..._loops.expr import Expr, bounds
 from ..._loops.instructions import INDEX
 from .complex import Pair
+from .extremes import extreme_so_far
 from .operations import apply
-from .values import Value, Writer, any_lane, as_mask, extreme_so_far, resized
+from .values import Value, Writer, any_lane, as_mask, resized
 
 __all__ = ["Scalar", "across_lanes", "alike", "combined", "fitted", "flat", "from_registers",
            "in_registers", "is_small", "mapped", "poison", "renamed", "whole"]

@@ -24,7 +24,7 @@ from ..machine import Machine
 
 __all__ = ["F32", "F64", "I1", "I32", "I64", "I8", "Place", "Type", "Value", "Writer", "absolute",
            "any_lane", "as_mask", "bits_of", "bits_to_float", "call_lanewise", "ceil", "constant",
-           "convert", "copysign", "extreme_so_far", "floor", "fma", "in_parallel", "integer",
+           "convert", "copysign", "floor", "fma", "in_parallel", "integer",
            "intrinsic", "lane_numbers", "maximum", "minimum", "muladd", "outlined",
            "polynomial", "repeat", "repeat_until", "resized", "rint", "select", "shift_left",
            "shift_right", "sqrt", "trunc", "type_of", "when_any"]
@@ -477,48 +477,6 @@ def maximum(a, b) -> Value:
 def minimum(a, b) -> Value:
     """The lesser of two floats; NaN wins, and -0 over 0."""
     return intrinsic("minimum", a, b)
-
-
-def extreme_so_far(reducer: str, a: Value, b: Value) -> Value:
-    """The maximum or minimum of two floats, in code that waits for the result.
-
-    LLVM's code has six instructions on AVX-512, most of which wait for each other. One instruction
-    orders zeros but prefers numbers to NaN; with it three are enough: the greatest of 60,000 floats
-    takes 4.8 instead of 6.8 us (Cascade Lake, one core). Elsewhere this does not pay: the maxima of
-    a million pairs take 3 to 8 % longer. LLVM's code for a constant is shorter, too.
-    """
-    type, writer = a.type, a.writer
-    if not writer.machine.orders_zeros or type.bits < 32 or a.is_constant or b.is_constant or (
-            type.lanes * type.bits % writer.machine.vector_bits):
-        return (maximum if reducer == "max" else minimum)(a, b)
-    lanes = writer.machine.vector_bits // type.bits
-    if type.lanes > lanes:
-        return _joined([extreme_so_far(reducer, _part(a, n, lanes), _part(b, n, lanes))
-                       for n in range(0, type.lanes, lanes)])
-    which, rounding = (Value(writer, str(n), I32) for n in (5 if reducer == "max" else 4, 4))
-    every, unused = Value(writer, "-1", integer(type.lanes)), Value(writer, "poison", type)
-    chosen = writer.call(f"llvm.x86.avx512.mask.range.p{'s' if type.bits == 32 else 'd'}.512", type,
-                         [a, b, which, unused, every, rounding])
-    return select(_binary("fcmp uno", a, b, I1), float("nan"), chosen)
-
-
-def _part(x: Value, first: int, lanes: int) -> Value:
-    """Lanes from ``first`` on, a multiple of their number: LLVM reads this faster than a shuffle.
-    """
-    part = x.type.of(lanes)
-    return x.writer.call(f"llvm.vector.extract.{part.suffix}.{x.type.suffix}", part, [
-        x, Value(x.writer, str(first), I64)])
-
-
-def _joined(parts: Sequence[Value]) -> Value:
-    """Vectors of one type, one after the other in a single one."""
-    part, writer = parts[0].type, parts[0].writer
-    whole = part.of(len(parts) * part.lanes)
-    result = Value(writer, "poison", whole)
-    for n, one in enumerate(parts):
-        result = writer.call(f"llvm.vector.insert.{whole.suffix}.{part.suffix}", whole, [
-            result, one, Value(writer, str(n * part.lanes), I64)])
-    return result
 
 
 def select(condition: Value, a, b) -> Value:
