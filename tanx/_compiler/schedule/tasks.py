@@ -137,13 +137,12 @@ class _Scheduler:
         if wanted < 2:
             yield statement
             return
-        # Inner nests share data in the cache, so they are separated only if necessary.
-        rows = any(isinstance(inner, Nest) for inner in statement.body)
-        enough = self.tuning.enough_rows if rows else self.tuning.enough
-        loops = _loops_to_cut(statement, self.tuning)
+        loops, enough = _loops_to_cut(statement, self.tuning), self.tuning.enough
         near = partial(_neighbours, self.tuning, _accesses((statement,)),
                        in_order=SEQUENTIAL in statement.kinds)
         cut = _best_cut(loops, wanted, enough, near, self.tuning)
+        if any(isinstance(inner, Nest) for inner in statement.body):
+            enough = self.tuning.enough_rows  # inner nests share data in the cache
         finer = self.finer(statement) if cut is None or cut.gain < min(wanted // 2, enough) else []
         for part in finer:
             yield from self.parts(part)
