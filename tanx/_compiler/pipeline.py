@@ -11,6 +11,7 @@ bodies    jaxpr   runs all passes on jaxprs in the bodies of loops and branches
 decompose jaxpr   expresses primitives by others
 simplify  jaxpr   folds constants, applies algebra, merges equal equations
 lower     program one loop nest for each equation
+transpose program products in the order in which they are read
 fuse      program computes elements where they are read, merges nests
 moments   program variances from groups of elements, which are read once
 searches  program argmax and argmin, block by block
@@ -62,6 +63,7 @@ from .schedule.tiles import is_tiled
 from .searches import by_blocks
 from .simplify import inline, simplify
 from .split import split
+from .transposed import stored_as_read
 
 __all__ = ["Module", "Watch", "build", "inner", "jaxpr_passes"]
 
@@ -229,6 +231,7 @@ def _scheduled(program: Program, donated: Sequence[Buffer], machine: Machine,
                ) -> tuple[Program, dict[Buffer, Buffer]]:
     """All passes up to the plan; also which outputs take the memory of inputs."""
     tuning = machine.tuning
+    program = _inspected("transpose", stored_as_read(program, tuning.fuse), check, show)
     program = _inspected("fuse", fuse(numbers_first(reads_first(program)), machine), check, show)
     program = _inspected("moments", in_one_pass(program, tuning.moments), check, show)
     program = _inspected("searches", by_blocks(program, tuning.searches), check, show)

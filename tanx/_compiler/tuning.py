@@ -174,6 +174,8 @@ class FuseTuning(Thresholds):
     reuse: int = 4
     # Vectors that an operand is usually computed in when a product computes it on the way.
     vectors: int = 2
+    # Columns with which a product may store its result transposed, if it had more before.
+    columns: int = 16
 
 
 class MomentsTuning(Thresholds):

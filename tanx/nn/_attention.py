@@ -23,11 +23,21 @@ from ..numpy._promotion import typeof
 
 __all__ = ["dot_product_attention"]
 
-LONG = 1 << 20
-"""Above this many scores per head, they are computed in blocks."""
+LONG = 1 << 21
+"""From this many scores per head on, they are computed in blocks.
 
-BLOCK = 256
-"""The number of queries, and of keys, of one block."""
+Compiled code keeps the scores of fewer near, band by band (``schedule/bands.py``), except for
+gradients. Those of 1024 tokens take 3.9 ms instead of 10.4 in blocks on 16 cores, 20 instead of 38
+on two (Emerald Rapids, 8 heads of 64); causal attention, half of which blocks skip, takes 1.8 and
+9.6 ms instead of 2.1 and 8.6, its gradient 3.8 and 23 instead of 7.7 and 34.
+"""
+
+BLOCK = 512
+"""The number of queries, and of keys, of one block.
+
+Causal attention of 2048 tokens takes 6.1 ms on 16 cores and 27 on two, 9.8 and 30 with blocks of
+256, 6.3 and 31 with 1024; its gradient 26 and 104, 39 and 105, 28 and 144.
+"""
 
 _MASKED = -0.7 * float(np.finfo(np.float32).max)  # adding a score does not overflow
 

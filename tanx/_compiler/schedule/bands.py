@@ -125,7 +125,7 @@ class _Band:
         for member, buffer, index, _ in places:
             memory = self.shared.get(buffer, buffer)
             if memory in changed and times[memory] > 1 and not (
-                    _is_own(member, index, len(self.extents))
+                    _is_own(member, buffer, index, len(self.extents))
                     and shapes.setdefault(memory, buffer.shape) == buffer.shape):
                 return False
         return True
@@ -204,9 +204,11 @@ def _in_registers(statement: Statement, machine: Machine) -> bool:
     return tiles is not None and in_matrix_registers(tiles.tile, tiles.times, machine)
 
 
-def _is_own(nest: Nest, index: Sequence[Expr], count: int) -> bool:
-    """Whether an index is in the current row of the first loops of a nest."""
-    return len(index) >= count and all(a is b for a, b in zip(index, nest.indices[:count]))
+def _is_own(nest: Nest, buffer: Buffer, index: Sequence[Expr], count: int) -> bool:
+    """Whether an index is in the current row of the first loops of a nest; dimensions of one
+    element do not matter."""
+    places = [place for place, extent in zip(index, buffer.shape) if extent > 1]
+    return len(places) >= count and all(a is b for a, b in zip(places, nest.indices[:count]))
 
 
 def _accesses(nest: Nest) -> Iterator[tuple[Buffer, tuple[Expr, ...], bool]]:
