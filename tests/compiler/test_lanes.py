@@ -184,3 +184,18 @@ def test_extremes_order_zeros_and_keep_nan(reducer, dtype, masks):
     assert (zeros == 0).all() and (np.signbit(zeros) == (reducer == "min")).all()
     assert np.isnan(got[2 * size:3 * size]).all()
     np.testing.assert_array_equal(got[3 * size:], getattr(rows[3], reducer)(1))
+
+
+@pytest.mark.parametrize("bits, vectors", [(256, 4), (512, 4)])
+def test_chains_run_in_several_vectors(bits, vectors):
+    """Fifty steps that wait for each other, with nine values each, more than 16 registers hold."""
+    def chain(x):
+        y = x
+        for n in range(50):
+            y = y * 0.99 + x * (n % 7)
+        return y
+
+    this = replace(host(), triple="x86_64-unknown-linux-gnu", vector_bits=bits)
+    with as_host(this):
+        text = tanx.jit(chain).lower(np.ones(100_000, np.float32)).as_text("schedule")
+    assert f"vector({vectors * bits // 32})" in text
