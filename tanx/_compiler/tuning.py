@@ -317,8 +317,10 @@ class ContractTuning(Thresholds):
     # of memory that an element may be computed from without evicting each other.
     at_a_time: tuple[int, ...] = (16, 12, 20, 10, 8, 4)
     rows_read: int = 20
-    # Ratio of rows to columns above which the rows are not copied.
+    # Ratio of columns to rows, and of terms to rows, from which rows may become columns; and terms
+    # from which they do. The latter two where processors multiply no vector by a lane.
     fewer: int = 8
+    long: int = 256
     # Rows up to which a right operand may be computed on the way, rather than before.
     few_rows: int = 16
     # Multiplications of bytes or bfloat16 from which several are packed in a word; rows from which

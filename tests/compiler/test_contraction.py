@@ -1,7 +1,7 @@
 """Products of matrices as machine code: layouts, dtypes, sizes around tiles, fusion."""
 
 import itertools
-from math import ceil
+from math import ceil, prod
 
 import ml_dtypes
 import numpy as np
@@ -389,3 +389,18 @@ def test_a_factor_indexed_by_rows_and_columns_is_not_an_operand():
     x = np.random.default_rng(3).standard_normal((2, 90)).astype(np.float32)
     # Of 2 results, each has the mean of 180 cosines added to it.
     np.testing.assert_allclose(tanx.jit(tanx.grad(second))(x), -np.cos(x) * 2 / 180, rtol=1e-5)
+
+
+@pytest.mark.parametrize("rows, terms, copied", [(64, 64, True), (8, 64, True), (32, 512, False),
+                                                 (128, 512, True)])
+def test_few_rows_become_columns_if_there_are_many_terms(rows, terms, copied):
+    """Panels of the columns have ``terms`` numbers each; otherwise ``rows`` sums are scattered."""
+    if host().multiplies_by_lane:
+        pytest.skip("such processors store many sums across rows")
+    random = np.random.default_rng(rows)
+    x, y = (random.normal(size=(n, terms)).astype(np.float32) for n in (rows, 1024))
+    module = build(tanx.make_jaxpr(lambda x, y: x @ y.T)(x, y))
+    assert copied == any(prod(b.shape) >= y.size for b in module.program.temps)
+    run = tanx.jit(lambda x, y: x @ y.T)
+    for _ in range(4):
+        np.testing.assert_allclose(run(x, y), x @ y.T, rtol=1e-4, atol=1e-3)
