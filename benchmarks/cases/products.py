@@ -46,6 +46,7 @@ def chain(jax, jnp, n):
 @batched("batch of {b}, {n} x {k} by {k} x {m}", b=10_000, n=3, k=3, m=3)
 @batched("batch of {b}, {n} x {k} by {k} x {m}", b=10_000, n=4, k=4, m=4)
 @batched("batch of {b}, {n} x {k} by {k} x {m}", b=1000, n=16, k=16, m=16)
+@batched("batch of {b}, {n} x {k} by {k} x {m}", b=1000, n=4, k=256, m=2)
 @batched("batch of {b}, {n} x {k} by {k} x {m}", b=256, n=32, k=32, m=32)
 @batched("batch of {b}, {n} x {k} by {k} x {m}", b=64, n=128, k=128, m=128)
 @batched("batch of {b}, {n} x {k} by {k} x {m}", b=8, n=512, k=64, m=512)

@@ -317,6 +317,10 @@ class ContractTuning(Thresholds):
     # of memory that an element may be computed from without evicting each other.
     at_a_time: tuple[int, ...] = (16, 12, 20, 10, 8, 4)
     rows_read: int = 20
+    # Rows up to which, and terms from which, each of several products with few columns is computed
+    # as plain sums.
+    rows_of_sums: int = 64
+    terms_of_sums: int = 16
     # Ratio of columns to rows, and of terms to rows, from which rows may become columns; and terms
     # from which they do. The latter two where processors multiply no vector by a lane.
     fewer: int = 8
@@ -455,6 +459,8 @@ class LaneTuning(Thresholds):
     long: int = 160
     # Length of a dependency chain from which more vectors hide its latency.
     deep: int = 8
+    # Vectors of a sum beside which lanes that do not fill one count as what they are.
+    sum: int = 4
     # Instructions from which an operation counts as a function.
     special: int = 4
     # Instructions up to which code is written for several vectors because of such a chain.

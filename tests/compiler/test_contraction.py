@@ -404,3 +404,20 @@ def test_few_rows_become_columns_if_there_are_many_terms(rows, terms, copied):
     run = tanx.jit(lambda x, y: x @ y.T)
     for _ in range(4):
         np.testing.assert_allclose(run(x, y), x @ y.T, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("columns, rows, tiled", [(2, 4, False), (2, 256, True), (16, 4, True)])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_batches_of_few_columns_are_plain_sums(columns, rows, tiled, transposed):
+    """Panels of so few columns would be padding, and each would be used by few rows."""
+    if host().multiplies_by_lane:
+        pytest.skip("not measured on such processors")
+    random = np.random.default_rng(columns)
+    x, y = (random.normal(size=(30, *shape)).astype(np.float32)
+            for shape in ((rows, 64), (columns, 64) if transposed else (64, columns)))
+    fun = lambda x, y: x @ (jnp.swapaxes(y, 1, 2) if transposed else y)
+    module = build(tanx.make_jaxpr(fun)(x, y))
+    assert tiled == ("tiled" in str(module.program))
+    run, want = tanx.jit(fun), x @ (y.swapaxes(1, 2) if transposed else y)
+    for _ in range(4):
+        np.testing.assert_allclose(run(x, y), want, rtol=1e-4, atol=1e-4)

@@ -314,6 +314,9 @@ class Planner:
         """
         lanes = self._lanes(found)
         rows, few = finish or (None, 1)
+        # Few lanes of a short loop are not worth as much as those of a long sum.
+        short = lanes if lane is None or not any(
+            loop.extent >= self.tuning.sum * lanes for loop in inner) else min(lanes, lane.extent)
         summed = frozenset(i for fold in found.folds for i in fold.indices)
         outer = () if lane is None else (lane,)
 
@@ -328,7 +331,7 @@ class Planner:
                 continue
             usable = ([loop for loop in outer if not variables.isdisjoint(loop.covers)]
                       or [loop for loop in inner if not variables.isdisjoint(loop.covers)])
-            wide = lanes
+            wide = short if lane in usable else lanes
             if not usable and rows is not None and finishes(variables):
                 usable, wide = [rows], few
             strides = [loop.stride(terms) for loop in usable]
@@ -338,11 +341,12 @@ class Planner:
                          default=1.0) * prod([i.extent for i in variables])
         for length, variables in found.work:
             vector = any(not variables.isdisjoint(loop.covers) for loop in (*outer, *inner))
+            wide = lanes if lane is None or variables.isdisjoint(lane.covers) else short
             again = [loop.extent for loop in passed if lane is not None
                      and not variables.isdisjoint(lane.covers)
                      and variables.isdisjoint(loop.covers)]
             total += length * prod([i.extent for i in variables] + again) / (
-                lanes if vector else few if finishes(variables) else 1)
+                wide if vector else few if finishes(variables) else 1)
         return total
 
     def _width(self, found: _Inventory, loop: Loop) -> int:
