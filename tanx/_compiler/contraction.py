@@ -165,8 +165,9 @@ def _are_sums(product: _Product, machine: Machine) -> bool:
     (Cascade Lake, two cores).
     """
     tuning, lanes = machine.tuning.contract, lanes_of(product.total.dtype, machine)
-    return not machine.multiplies_by_lane and bool(product.outer_of(product.right)) and (
-        2 * product.column.extent <= lanes and product.row.extent <= tuning.rows_of_sums
+    return not machine.multiplies_by_lane and bool(product.outer) and (
+        product.outer_of(product.left) == product.outer_of(product.right) == product.outer
+        and 2 * product.column.extent <= lanes and product.row.extent <= tuning.rows_of_sums
         and product.terms >= tuning.terms_of_sums)
 
 
