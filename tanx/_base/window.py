@@ -68,7 +68,7 @@ def load_late(module_name: str) -> None:
 # Names of JAX that tanx does not have yet, by package. Obsolete entries are harmless.
 LATER = {
     "tanx.experimental": frozenset("""
-        hijax jax2tf mosaic pallas roofline shard source_mapper""".split()),
+        jax2tf mosaic pallas roofline shard source_mapper""".split()),
 }
 
 

@@ -8,7 +8,8 @@ A layer is a pair of functions::
 ``rng`` is a random key. :func:`serial` and :func:`parallel` make one layer of several. The layers
 without options are pairs themselves: ``Elu``, ``Exp``, ``FanInSum``, ``Flatten``, ``Gelu``,
 ``Identity``, ``LeakyRelu``, ``LogSoftmax``, ``Relu``, ``Selu``, ``Sigmoid``, ``Softmax``,
-``Softplus``, ``Tanh``.
+``Softplus``, ``Tanh``. The functions of :mod:`tanx.nn` behind them and the usual initializers are
+here too: programs write ``stax.Dense(10, W_init=stax.randn())``, where ``randn`` is ``normal``.
 """
 
 from __future__ import annotations
@@ -18,20 +19,36 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from .. import lax, nn, random
+from .. import lax, random
 from .. import numpy as jnp
 from .._api.staging import eval_shape
 from .._base.traceback import shown
 from .._base.window import publish
 from ..errors import explain
+from ..nn import (
+    elu,
+    gelu,
+    leaky_relu,
+    log_softmax,
+    relu,
+    selu,
+    sigmoid,
+    softmax,
+    softplus,
+    standardize,
+)
 from ..nn.initializers import glorot_normal, normal, ones, zeros
 
 __all__ = [
     "AvgPool", "BatchNorm", "Conv", "Conv1DTranspose", "ConvTranspose", "Dense", "Dropout", "Elu",
     "Exp", "FanInConcat", "FanInSum", "FanOut", "Flatten", "Gelu", "GeneralConv",
     "GeneralConvTranspose", "Identity", "LeakyRelu", "LogSoftmax", "MaxPool", "Relu", "Selu",
-    "Sigmoid", "Softmax", "Softplus", "SumPool", "Tanh", "elementwise", "parallel", "serial",
-    "shape_dependent"]
+    "Sigmoid", "Softmax", "Softplus", "SumPool", "Tanh", "elementwise", "elu", "gelu", "glorot",
+    "glorot_normal", "leaky_relu", "log_softmax", "logsoftmax", "normal", "ones", "parallel",
+    "randn", "relu", "selu", "serial", "shape_dependent", "sigmoid", "softmax", "softplus",
+    "standardize", "zeros"]
+
+glorot, randn, logsoftmax = glorot_normal, normal, log_softmax
 
 Layer = tuple[Callable, Callable]
 
@@ -174,7 +191,7 @@ def BatchNorm(axis=(0, 1, 2), epsilon=1e-5, center=True, scale=True, beta_init=z
     def apply_fun(params, x, **kwargs):
         beta, gamma = params
         spread = tuple(None if i in axis else slice(None) for i in range(jnp.ndim(x)))
-        z = nn.standardize(x, axis, epsilon=epsilon)
+        z = standardize(x, axis, epsilon=epsilon)
         z = gamma[spread] * z if scale else z
         return z + beta[spread] if center else z
     return init_fun, apply_fun
@@ -204,16 +221,16 @@ def elementwise(fun, **fun_kwargs) -> Layer:
 
 
 Tanh = elementwise(jnp.tanh)
-Relu = elementwise(nn.relu)
+Relu = elementwise(relu)
 Exp = elementwise(jnp.exp)
-LogSoftmax = elementwise(nn.log_softmax, axis=-1)
-Softmax = elementwise(nn.softmax, axis=-1)
-Softplus = elementwise(nn.softplus)
-Sigmoid = elementwise(nn.sigmoid)
-Elu = elementwise(nn.elu)
-LeakyRelu = elementwise(nn.leaky_relu)
-Selu = elementwise(nn.selu)
-Gelu = elementwise(nn.gelu)
+LogSoftmax = elementwise(log_softmax, axis=-1)
+Softmax = elementwise(softmax, axis=-1)
+Softplus = elementwise(softplus)
+Sigmoid = elementwise(sigmoid)
+Elu = elementwise(elu)
+LeakyRelu = elementwise(leaky_relu)
+Selu = elementwise(selu)
+Gelu = elementwise(gelu)
 Identity = _fixed(lambda inputs: inputs)
 Flatten = _fixed(lambda inputs: jnp.reshape(inputs, (inputs.shape[0], -1)),
                  lambda shape: (shape[0], prod(shape[1:])))

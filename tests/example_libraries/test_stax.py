@@ -96,3 +96,17 @@ def test_layers(layer, x, expected):
 def test_mistakes(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_layers_are_written_with_functions_and_initializers_of_this_module():
+    assert stax.randn is stax.normal and stax.glorot is stax.glorot_normal
+    assert stax.logsoftmax is stax.log_softmax is tanx.nn.log_softmax
+    init, apply = stax.serial(
+        stax.Dense(4, W_init=stax.randn(), b_init=stax.zeros), stax.elementwise(stax.softplus))
+    _, params = init(tanx.random.key(0), (3, 5))
+    (weights, bias), _ = params
+    assert not bias.any()
+    compiled, x = tanx.jit(apply), inputs_of((3, 5))
+    for _ in range(4):
+        np.testing.assert_allclose(
+            compiled(params, x), np.logaddexp(0, np.asarray(x) @ np.asarray(weights)), rtol=1e-5)
