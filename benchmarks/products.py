@@ -23,6 +23,7 @@ import numpy as np
 
 from benchmarks.cases.case import noise
 from benchmarks.contestant import environment
+from benchmarks.systems import AVX2_ONLY, obey_limits
 from benchmarks.timing import time_of_call
 
 Shape = tuple[int, ...]
@@ -71,6 +72,8 @@ def work(system: str) -> None:
     """Answer each line of input, the name of a case and seconds, with the time of a call."""
     answers, sys.stdout = sys.stdout, sys.stderr
     runs: dict[str, Callable[[], Any]] = {}
+    if system == "tanx":
+        obey_limits()
     for line in sys.stdin:
         name, seconds = json.loads(line)
         if name not in runs:
@@ -128,11 +131,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.05, help="of one turn (0.05)")
     parser.add_argument("--only", metavar="REGEX", default="")
+    parser.add_argument("--avx2", action="store_true",
+                        help="let neither tanx nor torch use instructions after AVX2")
     parser.add_argument("--work", metavar="SYSTEM", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
         work(options.work)
         return
+    if options.avx2:
+        os.environ.update(AVX2_ONLY)  # all workers inherit it
     systems = {"tanx": sys.executable, "jax": options.rival, "torch": options.torch}
     systems = {name: python for name, python in systems.items() if python}
     names = [name for name in CASES if re.search(options.only, name)]

@@ -15,11 +15,25 @@ import numpy as np
 
 from benchmarks.cases import Case
 
-__all__ = ["AVX2_ONLY", "SYSTEMS", "System", "leaves"]
+__all__ = ["AVX2_ONLY", "SYSTEMS", "System", "leaves", "obey_limits"]
 
 AVX2_ONLY = {"BENCHMARK_AVX2": "1", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
-             "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
+             "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2",
+             "MKL_ENABLE_INSTRUCTIONS": "AVX2", "OPENBLAS_CORETYPE": "Haswell"}
 """Variables with which systems use no instructions after AVX2. Products of JAX take no notice."""
+
+
+def obey_limits() -> None:
+    """Let tanx generate code for a processor with AVX2, as long as this process runs, if
+    ``AVX2_ONLY`` says so."""
+    if "BENCHMARK_AVX2" in os.environ:
+        from tanx._compiler import machine
+        limit = machine.as_host(machine.host().without_masks())
+        limit.__enter__()
+        _limits.append(limit)
+
+
+_limits: list[AbstractContextManager] = []  # a context that is collected would end
 
 
 def leaves(tree: Any) -> Iterator[Any]:
@@ -116,10 +130,7 @@ class Tanx(Jax):
 
     def __init__(self, name: str):
         super().__init__(name)
-        if "BENCHMARK_AVX2" in os.environ:
-            from tanx._compiler import machine
-            self._limit = machine.as_host(machine.host().without_masks())
-            self._limit.__enter__()  # for as long as the process runs
+        obey_limits()
 
 
 class Torch(System):
