@@ -15,7 +15,7 @@ pointers to them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -93,15 +93,27 @@ class _Kernel:
 
     def run(self, first: Value, b: Value, sums: list[Value]) -> list[Value]:
         """The sums with all terms from an offset in the left operand, and an address in ``b``."""
-        terms = self.given["terms"]
+        terms, single = self.given["terms"], self.broadcast_term
         if self.tile.form == "m":
-            a = self.step(self.given["a"], first)
-            return self.loop(terms, [a, b], sums, self.rows_term)[2]
+            first, single = self.step(self.given["a"], first), self.rows_term
+        if self.at_once > 1:
+            whole = self.writer.write(I64, f"udiv {terms!r}, {self.at_once}")
+            terms = self.writer.write(I64, f"urem {terms!r}, {self.at_once}")
+            several = self.lane_terms if self.by_lane else partial(self.several, single)
+            first, b, sums = self.loop(whole, [first, b], sums, several)
+        return self.loop(terms, [first, b], sums, single)[2]
+
+    @property
+    def at_once(self) -> int:
+        """Terms in one step of the loop.
+
+        Without FMA, LLVM would compute the products of several terms first and spill the sums.
+        """
         if self.by_lane:
-            whole = self.writer.write(I64, f"udiv {terms!r}, {self.tile.lanes}")
-            terms = self.writer.write(I64, f"urem {terms!r}, {self.tile.lanes}")
-            first, b, sums = self.loop(whole, [first, b], sums, self.lane_terms)
-        return self.loop(terms, [first, b], sums, self.broadcast_term)[2]
+            return self.tile.lanes if self.tile.form == "k" else 1
+        machine = self.writer.machine
+        several = machine.fuses and machine.vector_registers <= 16
+        return machine.tuning.kernels.terms if several else 1
 
     def start(self) -> list[Value]:
         """The sums before the first term."""
@@ -147,6 +159,13 @@ class _Kernel:
         left = (self.load(row, position, 1).of(self.tile.lanes) for row in self.rows)
         sums = self.added(left, b, sums)
         return [position + 1, self.step(b, self.given["b_step"]), *sums]
+
+    def several(self, term: Callable, first: Value, b: Value, sums: Sequence[Value],
+                ) -> list[Value]:
+        """A few terms in one step of a loop."""
+        for _ in range(self.at_once):
+            first, b, *sums = term(first, b, sums)
+        return [first, b, *sums]
 
     def lane_terms(self, position: Value, b: Value, sums: Sequence[Value]) -> list[Value]:
         """As many terms of each row as a vector has lanes."""
