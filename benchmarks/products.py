@@ -40,7 +40,7 @@ FORMS: dict[str, Callable[[Any, Any], Any]] = {
 
 def _cases() -> dict[str, Case]:
     square = [(n, n, n) for n in (64, 128, 192, 256, 384, 512, 768, 1024, 2048)]
-    odd = [(100, 100, 100), (300, 300, 300), (1000, 1000, 1000)]
+    odd = [(100, 100, 100), (300, 300, 300), (1000, 1000, 1000), (3000, 3000, 3000)]
     slim = [(4096, 64, 64), (64, 64, 4096), (64, 4096, 64), (256, 8192, 256), (2048, 128, 512),
             (32, 512, 512), (4096, 512, 64), (8, 1024, 1024)]
     batches = [(64, 64, 64, 64), (16, 256, 256, 256), (8, 512, 64, 512)]
@@ -50,6 +50,7 @@ def _cases() -> dict[str, Case]:
               for n in (512, 1024)]
     found += [("x @ y", (n, n), (n, n), dtype) for dtype in ("float64", "bfloat16", "float16")
               for n in (256, 512, 1024, 2048)]
+    found.append(("x @ y", (3000, 3000), (3000, 3000), "float64"))
     return {f"{form}, {_text(x)} {_text(y)} {dtype}": (form, x, y, dtype)
             for form, x, y, dtype in found}
 

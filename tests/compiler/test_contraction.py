@@ -1,6 +1,7 @@
 """Products of matrices as machine code: layouts, dtypes, sizes around tiles, fusion."""
 
 import itertools
+from dataclasses import replace
 from math import ceil, prod
 
 import ml_dtypes
@@ -12,7 +13,7 @@ import tanx.numpy as jnp
 from tanx import lax, tree_util
 from tanx._compiler.emit.cpu.module import instructions
 from tanx._compiler.kernels.gemm.micro import kernel_symbol, kernel_text
-from tanx._compiler.machine import Machine, host
+from tanx._compiler.machine import Machine, as_host, host
 from tanx._compiler.pipeline import build
 from tanx._compiler.schedule.tiles import best_tile, tiling
 from tanx._runtime.executable import Executable
@@ -260,6 +261,20 @@ def test_batches_of_right_operands_that_tasks_copy(sizes):
     x, y = numbers(batch, rows, terms), numbers(batch, terms, columns, seed=1)
     for fun in (lambda x, y: x @ y, lambda x, y: jnp.tanh(x @ y), lambda x, y: x[0] @ y,
                 lambda x, y: x[:, None] @ jnp.stack([y, -y], 1)):
+        check(fun, x, y, interpret=False)
+
+
+@pytest.mark.parametrize("fun, parts", [
+    (lambda x, y: x @ y, True), (lambda x, y: jnp.tanh(x @ y + y[0]), True),
+    (lambda x, y: x[:, :100] @ y[:100], False)], ids=["product", "followed", "few terms"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda d: d.__name__)
+def test_parts_of_long_sums_stay_in_the_second_level_cache(fun, parts, dtype):
+    small = replace(host(), caches=(1 << 13, 1 << 17, 1 << 20))
+    with tanx.enable_x64(True), as_host(small):
+        x, y = numbers(70, 700, dtype=dtype), numbers(700, 130, dtype=dtype, seed=1)
+        program = build(tanx.make_jaxpr(fun)(x, y)).program
+        (found,) = filter(None, (tiling(statement, small) for statement in program.statements))
+        assert (found.depth < found.term.extent) == (parts and not small.multiplies_by_lane)
         check(fun, x, y, interpret=False)
 
 

@@ -93,7 +93,8 @@ class _Kernel:
 
     def run(self, first: Value, b: Value, sums: list[Value]) -> list[Value]:
         """The sums with all terms from an offset in the left operand, and an address in ``b``."""
-        terms, single = self.given["terms"], self.broadcast_term
+        terms = self.given["terms"]
+        single: Callable = self.broadcast_term
         if self.tile.form == "m":
             first, single = self.step(self.given["a"], first), self.rows_term
         if self.at_once > 1:
