@@ -10,7 +10,8 @@ sorting, rounding) take only values that are exact in any order of computation. 
 
 Small programs also run in the interpreter of loops, which shows whether a pass is to blame, or code
 generation. Large ones (a quarter of all) have room for vectors, tiles and threads. Most run with
-other thresholds in the compiler than the usual ones, so that all its ways are taken.
+other thresholds in the compiler than the usual ones, so that all its ways are taken; a third run
+without mask registers, as many x86-64 processors have only AVX2.
 """
 
 from tests.compiler.programs.cuts import smaller

@@ -44,8 +44,8 @@ def make(seed: int) -> Source:
 
 
 def varied(seed: int) -> Source:
-    """The program of a seed, with its thresholds."""
-    return replace(make(seed), settings=SETTINGS[seed // 4 % len(SETTINGS)])
+    """The program of a seed, with its thresholds, and with or without mask registers."""
+    return replace(make(seed), settings=SETTINGS[seed // 4 % len(SETTINGS)], masks=seed % 3 != 2)
 
 
 class Maker:

@@ -53,9 +53,10 @@ SETTINGS: tuple[dict[str, float], ...] = (
 
 
 @contextmanager
-def settings(values: Mapping[str, float]) -> Iterator[None]:
-    """Change thresholds of the compiler temporarily."""
-    with as_host(replace(host(), tuning=host().tuning.varied(values))):
+def settings(values: Mapping[str, float], masks: bool = True) -> Iterator[None]:
+    """Change thresholds of the compiler temporarily; do without mask registers, if asked."""
+    machine = host() if masks else host().without_masks()
+    with as_host(replace(machine, tuning=machine.tuning.varied(values))):
         yield
 
 
@@ -92,6 +93,7 @@ class Source:
     transform: str = ""
     large: bool = False
     settings: Mapping[str, float] = field(default_factory=dict)
+    masks: bool = True
 
     def __str__(self) -> str:
         names = ", ".join(a.name for a in self.arguments)
@@ -111,7 +113,7 @@ class Source:
         return (f"import numpy as np\nimport tanx\nimport tanx.numpy as jnp\nfrom tanx import lax\n"
                 f"from tests.compiler.agreement import check_function\n"
                 f"from tests.compiler.programs import settings\n\n\n{self}\n\n"
-                f"with tanx.enable_x64(True), settings({dict(self.settings)}):\n"
+                f"with tanx.enable_x64(True), settings({dict(self.settings)}, {self.masks}):\n"
                 f"    check_function(\n    {self.transform or 'program'},\n    {data})\n")
 
     def fails(self) -> str | None:
@@ -125,7 +127,7 @@ class Source:
             except Exception as error:
                 return f"no program ({type(error).__name__}): {error}"
             try:
-                with settings(self.settings):
+                with settings(self.settings, self.masks):
                     check_jaxpr_agrees(closed, args, interpreted=not self.large)
             except Exception as error:
                 return f"{type(error).__name__}: {error}"
