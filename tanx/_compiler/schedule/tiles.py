@@ -509,13 +509,14 @@ def _result(loops: _Loops, total: State, stores: Sequence[Store]) -> Operand | N
 
 def _depth(rows: int, terms: int, operands: tuple[Operand, Operand], tile: Tile, itemsize: int,
            machine: Machine) -> int:
-    """How many terms are added at a time: few if the right operand is not in cache, and rows are
-    few; else as many as leave the columns of a tile and the rows that they are used for in the
-    second-level cache.
+    """How many terms are added at a time.
+
+    Few, if the right operand is not in cache and rows are few. Otherwise so many that the columns
+    of a tile, and the rows that use them, fit in the second-level cache.
 
     Float32 matrices of 2048 take 0.97 of the time as a whole, of 3000 and 4096 0.91 and 0.67 in
-    parts, float64 of 2048 and 3000 0.93 and 0.78 (Cascade Lake, two cores, 1 MB). Not measured on
-    processors that multiply by a lane, and of no use for operands that are computed on the way.
+    parts, float64 of 2048 and 3000 0.93 and 0.78 (Cascade Lake, two cores, 1 MB). Processors that
+    multiply by a lane were not measured. Operands that are computed on the way are not divided so.
     """
     tuning, (left, right) = machine.tuning.tiles, operands
     if streams(rows, terms, right.along, right.across, itemsize, tuning) and not right.panel:
