@@ -328,6 +328,20 @@ def test_sums_stay_in_registers(cpu, bits, form, rows):
             assert not loop.spills and not loop.matching("vmovap")
 
 
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_code_for_two_processors_in_one_process(dtype, first):
+    """Kernels are shared by programs, but not by vectors of different lengths."""
+    machines = [host(), host().without_masks()]
+    for rows, columns in [(4, 20), (4, 40), (5, 33), (6, 70)]:
+        x, w = numbers(rows, 30, dtype=dtype), numbers(30, columns, dtype=dtype)
+        for machine in (machines[first], machines[1 - first]) * 2:
+            with as_host(machine), tanx.enable_x64(True):
+                product = tanx.jit(lambda x, w: jnp.tanh(x @ w))
+                for _ in range(4):
+                    np.testing.assert_allclose(product(x, w), np.tanh(x @ w), 1e-4, 1e-5)
+
+
 @pytest.mark.parametrize("cores", [1, 2, 3, 4, 8, 16])
 def test_tiles_of_few_rows_occupy_all_cores(cores):
     """Each task computes the columns of one tile, and no core has much more of them than others."""

@@ -4,7 +4,8 @@ A kernel is a function ``void(ptr a, i64 a_step, ptr b, i64 b_step, i64 terms, p
 out_step)`` of elements that are adjacent in one direction and steps apart in the other: in ``a``,
 terms (form ``k``) or rows (form ``m``) are adjacent, in ``b`` and ``out`` columns. It may add to
 the stored sums, and then prefetches what the next tile needs. Its symbol has everything needed to
-write it, so that the linker can generate missing kernels.
+write it, so that the linker can generate missing kernels; also the lanes of vectors, because code
+for processors with short and with long vectors may be in one process.
 
 Terms may come in several runs, as those of a convolution do: ``terms`` is then the length of one.
 Such a kernel takes two more arguments, ``ptr runs, i64 count``: for each run, the offsets of its
@@ -24,7 +25,7 @@ from ...abi import TILE
 from ...emit.storage import halves, register_type
 from ...emit.values import I64, Type, Value, Writer, bits_of, integer, muladd, repeat, type_of
 from ...machine import Machine
-from ...schedule.tiles import in_matrix_registers, lanes_of
+from ...schedule.tiles import in_matrix_registers
 from . import amx
 
 __all__ = ["kernel_symbol", "kernel_text"]
@@ -42,18 +43,19 @@ def kernel_symbol(tile: Tile, dtype: np.dtype, adds: bool = False, times: str = 
     ``times`` is the instruction that multiplies; with ``runs``, terms come in several of them.
 
     >>> kernel_symbol(Tile("k", 5, 4, 4), np.dtype("float32"))
-    'tanx.tile.float32.k.5.4.store'
+    'tanx.tile.float32.k.5.4x4.store'
     """
     end = ("add" if adds else "store") + ("-runs" if runs else "")
     kind = dtype.name if times == "mul" else times
-    return f"{TILE}{kind}.{tile.form}.{tile.rows}.{tile.vectors}.{end}"
+    return f"{TILE}{kind}.{tile.form}.{tile.rows}.{tile.vectors}x{tile.lanes}.{end}"
 
 
 def kernel_text(symbol: str, machine: Machine) -> str:
     """The LLVM code of a kernel."""
-    name, form, rows, vectors, end = symbol.removeprefix(TILE).split(".")
+    name, form, rows, columns, end = symbol.removeprefix(TILE).split(".")
     dtype = np.dtype("int32" if name in _OF_BYTES else "float32" if name == "dot2" else name)
-    tile = Tile("k" if form == "k" else "m", int(rows), int(vectors), lanes_of(dtype, machine))
+    vectors, lanes = map(int, columns.split("x"))
+    tile = Tile("k" if form == "k" else "m", int(rows), vectors, lanes)
     writer = Writer(machine=machine)
     end, _, runs = end.partition("-")
     if in_matrix_registers(tile, name, machine):
