@@ -1,6 +1,7 @@
 """Records: data classes with one compiled function each."""
 
 import dataclasses
+import inspect
 
 import pytest
 
@@ -93,3 +94,20 @@ def test_records_are_frozen_and_replaceable():
     other = dataclasses.replace(point, x=3)
     assert (other.x, other.name, point.x) == (3, "a", 1)
     assert [f.name for f in dataclasses.fields(other)] == ["x", "y", "names", "name"]
+
+
+def test_signatures_before_the_first_object():
+    @record
+    class Place:
+        x: float
+        y: float = 0.5
+        name: str = dataclasses.field(default="a", kw_only=True)
+
+    class Renamed(Place):
+        def __init__(self, name):
+            super().__init__(1.0, name=name)
+
+    assert list(inspect.signature(Renamed).parameters) == ["name"]
+    assert str(inspect.signature(Place)) == "(x, y=0.5, *, name='a')"
+    assert Place(2.0) == Place(2.0, 0.5) and Renamed("b").name == "b"
+    assert not hasattr(Place, "__signature__") and not hasattr(Place(1.0), "__signature__")
