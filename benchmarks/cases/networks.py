@@ -167,9 +167,26 @@ def attention_in_blocks(jax, jnp, tokens):
     return run, tuple(noise(1, tokens, 4, 64) for _ in range(3))
 
 
+@form("torch", attention_in_blocks)
+def _(torch, tokens):
+    def run(*args):
+        q, k, v = (x.transpose(1, 2) for x in args)
+        out = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return out.transpose(1, 2)
+    return run, tuple(noise(1, tokens, 4, 64) for _ in range(3))
+
+
 @attention("gradient of causal attention of nn, {tokens} tokens", tokens=[1024, 2048], numpy=False,
            flops=None)
 def attention_in_blocks_backwards(jax, jnp, tokens):
     def loss(q, k, v):
         return (jax.nn.dot_product_attention(q, k, v, is_causal=True) ** 2).sum()
     return jax.grad(loss, (0, 1, 2)), tuple(noise(1, tokens, 4, 64) for _ in range(3))
+
+
+@attention("attention of nn in a window of 256, {tokens} tokens", tokens=[1024, 4096], numpy=False,
+           flops=None)
+def attention_in_a_window(jax, jnp, tokens):
+    def run(q, k, v):
+        return jax.nn.dot_product_attention(q, k, v, local_window_size=(255, 0))
+    return run, tuple(noise(1, tokens, 4, 64) for _ in range(3))

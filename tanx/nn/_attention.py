@@ -28,10 +28,7 @@ LONG = 1 << 21
 
 Compiled code keeps the scores of fewer near, band by band (``schedule/bands.py``), except for
 gradients. Those of 1024 tokens take 3.9 ms instead of 10.4 in blocks on 16 cores, 20 instead of 38
-on two (Emerald Rapids, 8 heads of 64); causal attention, half of which blocks skip, takes 1.8 and
-9.6 ms instead of 2.1 and 8.6, its gradient 3.8 and 23 instead of 7.7 and 34. Two cores of Cascade
-Lake, with half the second-level cache, lose: causal attention takes 12.4 ms, in blocks of 512 and
-of 256 9.2, its gradient 47, 36 and 30. Blocks of 512 of 1024 tokens were not measured on 16 cores.
+on two (Emerald Rapids, 8 heads of 64).
 """
 
 BLOCK = 512
@@ -39,6 +36,18 @@ BLOCK = 512
 
 Causal attention of 2048 tokens takes 6.1 ms on 16 cores and 27 on two, 9.8 and 30 with blocks of
 256, 6.3 and 31 with 1024; its gradient 26 and 104, 39 and 105, 28 and 144.
+"""
+
+DIVIDED = 256
+"""From this many queries on, those that are causal or have a window are divided into parts."""
+
+PART = 256
+"""The most queries of a part.
+
+Causal attention of 1024 tokens in one part takes 12.4 ms, with parts of 512 10.6, of 256 8.9, of
+128 8.8, and in blocks of 256 8.9; its gradient 48, 35, 30, 29 and 29. That of 256 tokens takes 0.84
+ms in one part and 0.72 in two, its gradient 2.2 and 1.9; 128 tokens gain nothing. Each part costs
+20 to 50 ms of compilation (two cores of Cascade Lake, 8 heads of 64).
 """
 
 _MASKED = -0.7 * float(np.finfo(np.float32).max)  # adding a score does not overflow
@@ -110,6 +119,8 @@ def dot_product_attention(
     options = _Options(float(size ** -0.5 if scale is None else scale), bool(is_causal), window)
     if bias is None and definitely(lambda: count * key.shape[1] >= LONG):
         out, residual = _blocked(options, query, key, value, masks)
+    elif bias is None and _is_divided(options, masks, count, key.shape[1]):
+        out, residual = _in_parts(options, query, key, value, masks)
     else:
         out, residual = _whole(options, query, key, value, bias, masks)
     if query_seq_lengths is not None:
@@ -193,9 +204,9 @@ def _seen(options: _Options, rows, keys, masks: _Masks):
     return seen
 
 
-def _whole(options: _Options, query, key, value, bias, masks: _Masks):
-    """Attention by the whole matrix of scores."""
-    scores = _scores(options, query, key, (0, 0), masks, bias)
+def _whole(options: _Options, query, key, value, bias, masks: _Masks, firsts=(0, 0)):
+    """Attention of queries to keys, from the ``firsts`` on, by the whole matrix of scores."""
+    scores = _scores(options, query, key, firsts, masks, bias)
     largest = lax.stop_gradient(jnp.max(scores, -1, keepdims=True))
     powers = jnp.exp(scores - largest)
     total = jnp.sum(powers, -1, keepdims=True)
@@ -203,6 +214,50 @@ def _whole(options: _Options, query, key, value, bias, masks: _Masks):
     out = jnp.einsum("bkgts,bskh->btkgh", weights, value, preferred_element_type=scores.dtype)
     residual = (jnp.log(total) + largest)[..., 0]
     return out.astype(query.dtype), jnp.transpose(residual, (0, 3, 1, 2))
+
+
+# -- scores that no query needs --------------------------------------------------------------------
+
+
+def _skips(options: _Options, masks: _Masks, queries: int, keys: int) -> bool:
+    """Whether keys that some queries cannot see by their positions may be left out for them.
+
+    A query that sees no key gets the mean of all values; here each one sees at least the first key
+    or, within a window, its own.
+    """
+    if masks.mask is not None or masks.key_lengths is not None:
+        return False
+    if options.window is None:
+        return options.causal
+    return min(options.window) >= 0 and definitely(lambda: queries <= keys)
+
+
+def _in_sight(options: _Options, first, stop, keys, least=max, most=min):
+    """The first of the keys that queries from ``first`` to ``stop`` see, and one past the last."""
+    start, end = 0, keys
+    if options.window is not None:
+        before, behind = options.window
+        start, end = least(first - before, 0), most(stop + behind, keys)
+    return start, most(stop, keys) if options.causal else end
+
+
+def _is_divided(options: _Options, masks: _Masks, queries: int, keys: int) -> bool:
+    """Whether the queries are divided into parts."""
+    return isinstance(queries, int) and isinstance(keys, int) and (
+        DIVIDED <= queries <= keys and _skips(options, masks, queries, keys))
+
+
+def _in_parts(options: _Options, query, key, value, masks: _Masks):
+    """Attention in parts, each with the keys that its queries see."""
+    count, keys = query.shape[1], key.shape[1]
+    size = min(PART, -(-count // 2))
+    parts = []
+    for first in range(0, count, size):
+        stop = min(first + size, count)
+        start, end = _in_sight(options, first, stop, keys)
+        parts.append(_whole(options, query[:, first:stop], key[:, start:end], value[:, start:end],
+                            None, masks, (first, start)))
+    return tuple(jnp.concatenate(of_all, 1) for of_all in zip(*parts))
 
 
 # -- scores in blocks ------------------------------------------------------------------------------
@@ -216,28 +271,28 @@ def _padded(x, axis: int):
 
 
 class _Blocks:
-    """Queries, keys and values, processed in blocks."""
+    """Queries, keys and values, processed in blocks; ``blind`` if a query may see no key."""
 
     def __init__(self, options: _Options, query, key, value, masks: _Masks):
         size = key.shape[1]
         self.options, self.mask = options, masks.mask
         self.query, self.key, self.value = (_padded(x, 1) for x in (query, key, value))
         self.rows, self.columns = self.query.shape[1] // BLOCK, self.key.shape[1] // BLOCK
-        # If every query sees the first key, later blocks of keys can be skipped.
-        self.skips = options.causal and options.window is None and (
-            masks.mask is None and masks.key_lengths is None)
-        lengths = masks.key_lengths
-        if self.key.shape[1] > size:  # padding is masked
-            whole = jnp.full(key.shape[:1], size)
-            lengths = whole if lengths is None else jnp.minimum(jnp.asarray(lengths), whole)
-        self.lengths = _Masks(None, masks.query_lengths, lengths)
+        self.skips = _skips(options, masks, query.shape[1], size)
+        self.size, self.lengths = size, masks._replace(mask=None)
+        self.blind = masks.query_lengths is not None or not self.skips and (
+            options.window is not None or any(x is not None for x in masks))
         if self.mask is not None:
             for axis in (3, 4):
                 self.mask = _padded(self.mask, axis) if self.mask.shape[axis] > 1 else self.mask
 
-    def last(self, row):
-        """One past the last block of keys that a block of queries sees."""
-        return jnp.minimum(row + 1, self.columns) if self.skips else self.columns
+    def in_sight(self, row) -> tuple[Any, Any]:
+        """The first block of keys that a block of queries sees, and one past the last."""
+        if not self.skips:
+            return 0, self.columns
+        start, end = _in_sight(self.options, row * BLOCK, (row + 1) * BLOCK, self.key.shape[1],
+                               jnp.maximum, jnp.minimum)
+        return start // BLOCK, -(-end // BLOCK)
 
     def scores(self, query, row, column):
         """The keys of a block, and the scores of a block of queries with them."""
@@ -247,8 +302,12 @@ class _Blocks:
             for axis, number in ((3, row), (4, column)):
                 mask = _block(mask, number, axis) if mask.shape[axis] > 1 else mask
             masks = masks._replace(mask=mask)
-        key = _block(self.key, column)
-        return key, _scores(self.options, query, key, (row * BLOCK, column * BLOCK), masks)
+        key, firsts = _block(self.key, column), (row * BLOCK, column * BLOCK)
+        scores = _scores(self.options, query, key, firsts, masks)
+        if self.key.shape[1] > self.size:  # padding counts less than keys that are not seen
+            real = firsts[1] + jnp.arange(BLOCK) < self.size
+            scores = jnp.where(real, scores, scores.dtype.type(-np.inf))
+        return key, scores
 
 
 def _block(x, number, axis: int = 1):
@@ -285,7 +344,7 @@ def _blocked(options: _Options, query, key, value, masks: _Masks):
         shape = (batch, heads, groups, BLOCK)
         start = (jnp.full(shape, -np.inf, wide), jnp.zeros(shape, wide),
                  jnp.zeros((*shape, size), wide))
-        largest, total, mean = lax.fori_loop(0, blocks.last(row), step, start)
+        largest, total, mean = lax.fori_loop(*blocks.in_sight(row), step, start)
         out = jnp.transpose(mean / total[..., None], (0, 3, 1, 2, 4)).astype(query.dtype)
         return row + 1, (out, jnp.transpose(jnp.log(total) + largest, (0, 3, 1, 2)))
 
@@ -314,22 +373,29 @@ def _blocked_backward(options, kept, cotangents):
         shared, spread = (jnp.transpose(_block(x, row), (0, 2, 3, 1))[..., None]
                           for x in (common, residual))
 
+        # The residual of a query that sees no key has lost the number of keys by rounding.
+        share = jnp.where(spread > spread.dtype.type(_MASKED / 2), 1, 1 / key.shape[1])
+
         def step(column, state):
             dquery, dkey, dvalue = state
             some_keys, scores = blocks.scores(some, row, column)
             weights = jnp.exp(scores - spread)
+            if blocks.blind:
+                weights = weights * share.astype(wide)
             more = jnp.einsum("bkgts,btkgh->bskh", weights, some_dout, preferred_element_type=wide)
             dvalue = _added(dvalue, more, column)
             dweights = jnp.einsum("btkgh,bskh->bkgts", some_dout, _block(blocks.value, column),
                                   preferred_element_type=wide)
             dscores = weights * (dweights - shared) * weights.dtype.type(options.scale)
+            if blocks.blind:  # means of all values do not depend on scores
+                dscores = jnp.where(scores > scores.dtype.type(_MASKED), dscores, 0)
             dquery = dquery + jnp.einsum("bkgts,bskh->btkgh", dscores, some_keys,
                                          preferred_element_type=wide)
             more = jnp.einsum("bkgts,btkgh->bskh", dscores, some, preferred_element_type=wide)
             return dquery, _added(dkey, more, column), dvalue
 
         start = jnp.zeros(some.shape, wide), dkey, dvalue
-        dquery, dkey, dvalue = lax.fori_loop(0, blocks.last(row), step, start)
+        dquery, dkey, dvalue = lax.fori_loop(*blocks.in_sight(row), step, start)
         return (row + 1, dkey, dvalue), dquery
 
     zeros = jnp.zeros(blocks.key.shape, wide)
