@@ -681,7 +681,8 @@ class _Layout:
         if factor is self.computed:
             return "k" if any(_distance(load, product.term) == 1 for load in loads(factor)) else (
                 "m"), factor
-        tile = best_tile("m", rows, columns, product.terms, self.dtype, self.machine)
+        tile = best_tile("m", rows, columns, product.terms, self.dtype, self.machine,
+                         times=times(product.total))
         if tile is not None:
             return "m", self.panels(factor, product.row, tile.rows)
         outer = product.outer_of(factor)

@@ -106,7 +106,12 @@ class Machine:
     @property
     def multiplies_pairs(self) -> bool:
         """Whether an instruction adds products of two numbers of bfloat16 each to float32."""
-        return self.vector_bits == 512 and "avx512bf16" in self._has
+        return self.multiplies_two_rows("dot2") or (
+            self.vector_bits == 512 and "avx512bf16" in self._has)
+
+    def multiplies_two_rows(self, times: str) -> bool:
+        """Whether an instruction multiplies two rows by two columns, two words of terms each."""
+        return self.is_arm and {"dot2": "bf16", "dot4": "i8mm"}.get(times) in self._has
 
     @property
     def has_matrix_registers(self) -> bool:
@@ -201,7 +206,7 @@ def _found() -> Machine:
         wide = features.get("avx2") and features.get("fma")
         bits = 512 if features.get("avx512f") else 256 if wide else 128
     if triple.startswith(("aarch64", "arm64")):
-        more = _OWN_ORDER + (",+dotprod" if b"asimddp" in _processor_facts() else "")
+        more = _OWN_ORDER + _more_of_arm()
     if sys.platform == "darwin":
         triple, more = _APPLE[0], _OWN_ORDER + _APPLE[1]
     caches = caches_of()
@@ -209,11 +214,19 @@ def _found() -> Machine:
                    ways_of(caches[0]), cores=processors())
 
 
-def _processor_facts() -> bytes:
-    """The processor features that Linux reports; LLVM does not detect all of them."""
-    with suppress(OSError), open("/proc/cpuinfo", "rb") as file:
-        return file.read(1 << 14)
-    return b""
+_ANNOUNCED = {"dotprod": (16, 20), "bf16": (26, 14), "i8mm": (26, 13)}
+"""Features of ARM by LLVM's names, and where Linux announces them to programs: the entry of the
+auxiliary vector, and the bit."""
+
+
+def _more_of_arm() -> str:
+    """The processor features that LLVM does not detect by itself."""
+    if sys.platform != "linux":
+        return ""
+    tell = ctypes.CDLL(None).getauxval
+    tell.restype, tell.argtypes = ctypes.c_ulong, [ctypes.c_ulong]
+    return "".join(f",+{feature}" for feature, (entry, bit) in _ANNOUNCED.items()
+                   if tell(entry) >> bit & 1)
 
 
 _CACHES = "/sys/devices/system/cpu/cpu0/cache"

@@ -80,7 +80,7 @@ _JUMP = re.compile(r"^\t(?:j\w+|b|b\.\w+|cbn?z|tbn?z)\t(?:.*[ ,])?(\.L\w+)$")
 _CALL = re.compile(r"^\t(?:call\w*|bl|blr)\t")
 _STACK = re.compile(r"\(%rsp|\[sp\b")
 _FMA = re.compile(r"^\t(?:vfn?m(?:add|sub)\d|fml[as]\b|fmadd|fmsub|fnm)")
-_FLOAT = re.compile(r"^\t(?:v?(?:add|mul|sub|div|max|min|sqrt)[ps][sdh]\b|vfn?m|"
+_FLOAT = re.compile(r"^\t(?:v?(?:add|mul|sub|div|max|min|sqrt|range)[ps][sdh]\b|vfn?m|"
                     r"f(?:add|mul|sub|div|max|min|ml[as]|n?madd|n?msub)\w*\b)")
 _SCALAR = re.compile(r"^\t(?:v?(?:add|mul|sub|div|max|min|sqrt)s[sdh]\b|vfn?m\w+s[sdh]\b|"
                      r"f\w+\t[sdh]\d)")

@@ -17,7 +17,7 @@ from tanx._compiler.emit.cpu.module import instructions
 from tanx._compiler.emit.operations import apply
 from tanx._compiler.emit.values import F32, I32
 from tanx._compiler.kernels.gemm import amx, micro
-from tanx._compiler.machine import Machine, host
+from tanx._compiler.machine import Machine, as_host, host
 from tanx._compiler.matrix_registers import is_permitted
 from tanx._compiler.pipeline import build
 from tanx._compiler.schedule.tiles import best_tile
@@ -177,6 +177,55 @@ def test_windows_are_copied_in_bands(layout):
     (got,) = run_module(module, [x, w])
     np.testing.assert_allclose(got.astype(np.float32), conv(x, w).astype(jnp.float32), rtol=1 / 100,
                                atol=0.1)
+
+
+class TwoRows(micro._TwoRows):
+    """A kernel of two rows by two columns, by plain arithmetic."""
+
+    def plus(self, x, y, total):
+        for n in range(2):
+            a, b = x.shuffled((n, n, n + 2, n + 2)), y.shuffled((n, n + 2, n, n + 2))
+            total = (micro._Halves.plus(self, a, b, total) if self.element.is_float
+                     else SignedBytes.plus(self, a, b, total))
+        return total
+
+
+@pytest.fixture
+def newer_arm(monkeypatch):
+    """Let the compiler plan for a processor of ARM with instructions for two rows."""
+    for name in ("multiplies_bytes", "multiplies_signed_bytes", "multiplies_by_lane",
+                 "multiplies_pairs"):
+        monkeypatch.setattr(Machine, name, property(lambda self: True))
+    monkeypatch.setattr(Machine, "has_matrix_registers", property(lambda self: False))
+    monkeypatch.setattr(Machine, "multiplies_two_rows", lambda self, times: times.startswith("dot"))
+    monkeypatch.setattr(micro, "_TwoRows", TwoRows)
+    with as_host(replace(host(), vector_bits=128)):
+        yield
+
+
+@pytest.mark.skipif(host().is_arm, reason="kernels of this processor would be replaced")
+@pytest.mark.parametrize("rows, terms, columns", [
+    (64, 64, 64), (100, 101, 40), (129, 1300, 65), (65, 7, 120), (40, 5000, 48), (64, 1, 700)])
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.int8])
+@pytest.mark.parametrize("turned", ["", "left", "right"])
+def test_products_of_two_rows_by_two_columns(newer_arm, rows, terms, columns, dtype, turned):
+    """Squares of sums are made and undone, with any number of words, in both forms of tiles."""
+    random = np.random.default_rng([rows, terms])
+    x, y = (random.integers(-128, 128, shape).astype(dtype)
+            for shape in ((rows, terms), (terms, columns)))
+    wide = jnp.int32 if dtype == np.int8 else jnp.float32
+
+    def product(x, y):
+        x, y = x.T if turned == "left" else x, y.T if turned == "right" else y
+        return jnp.matmul(x, y, preferred_element_type=wide)
+
+    given = np.copy(x.T) if turned == "left" else x, np.copy(y.T) if turned == "right" else y
+    if terms > 1:
+        assert times_of(product, *given) == ("dot4" if dtype == np.int8 else "dot2")
+    compiled = tanx.jit(product)
+    want = x.astype(np.float64) @ y.astype(np.float64)
+    for _ in range(4):
+        np.testing.assert_allclose(compiled(*given), want, rtol=1e-5, atol=0.5)
 
 
 def test_few_rows_are_not_worth_copies_of_the_other_factor(server):

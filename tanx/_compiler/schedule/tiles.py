@@ -67,9 +67,11 @@ def lanes_of(dtype: np.dtype, machine: Machine) -> int:
     return machine.vector_bits // (8 * dtype.itemsize)
 
 
-def _fits(tile: Tile, machine: Machine) -> bool:
+def _fits(tile: Tile, machine: Machine, times: str) -> bool:
     """Whether the sums of a tile and its factors stay in registers."""
     left = 1
+    if machine.multiplies_two_rows(times):
+        return tile.rows * tile.vectors + tile.rows / 2 + 3 < machine.vector_registers
     if tile.form == "m" and not machine.fuses:  # LLVM then loads the numbers of all rows first
         left = tile.rows
     if machine.multiplies_by_lane:
@@ -93,6 +95,8 @@ def _cycles(tile: Tile, machine: Machine, times: str = "mul") -> float:
     if in_matrix_registers(tile, times, machine):
         rows = tile.rows // SIZE
         return rows * tile.vectors + (rows + tile.vectors) / 2
+    if machine.multiplies_two_rows(times):  # and a vector is loaded for two rows
+        return max((tile.rows * tile.vectors / 2 + tile.vectors + tile.rows / 2) / 2, 4)
     left = tile.rows / tile.lanes if machine.multiplies_by_lane else tile.rows
     loads = (left + tile.vectors) / 2
     apart = max(0, tile.rows - 4) if machine.multiplies_by_lane and tile.form == "k" else 0
@@ -102,6 +106,7 @@ def _cycles(tile: Tile, machine: Machine, times: str = "mul") -> float:
 @cache
 def _tiles(form: Form, lanes: int, machine: Machine, times: str) -> list[Tile]:
     step = lanes if form == "m" and machine.multiplies_by_lane else 1
+    step = max(step, 2) if machine.multiplies_two_rows(times) else step
     most = machine.tuning.tiles
     every = [Tile(form, rows, vectors, lanes) for rows, vectors in product(
         range(step, most.rows + 1, step), range(1, most.vectors + 1))]
@@ -109,7 +114,7 @@ def _tiles(form: Form, lanes: int, machine: Machine, times: str) -> list[Tile]:
     large = [tile for tile in large if in_matrix_registers(tile, times, machine)]
     if times == "dot4" and not machine.multiplies_signed_bytes:
         return large  # no other instruction of such a processor handles signs
-    return large + [tile for tile in every if _fits(tile, machine)]
+    return large + [tile for tile in every if _fits(tile, machine, times)]
 
 
 @lru_cache(maxsize=1024)

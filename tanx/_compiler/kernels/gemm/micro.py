@@ -16,7 +16,7 @@ pointers to them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property, partial, partialmethod
 
 import numpy as np
 
@@ -62,8 +62,8 @@ def kernel_text(symbol: str, machine: Machine) -> str:
         amx.write_kernel(writer, tile, name, end == "add")
     else:
         pairs = _Pairs if machine.multiplies_pairs else _Halves
-        kind = (_Bytes if name in _OF_BYTES else pairs if name == "dot2" else _Runs if runs
-                else _Kernel)
+        kind = (_TwoRows if machine.multiplies_two_rows(name) else _Bytes if name in _OF_BYTES
+                else pairs if name == "dot2" else _Runs if runs else _Kernel)
         kind(writer, tile, register_type(dtype), machine.multiplies_by_lane, end == "add").write()
     signature = f"{_SIGNATURE}, {_RUNS}" if runs else _SIGNATURE
     body = "\n".join([f'define void @"{symbol}"({signature}) {{', "entry:", *writer.place.lines,
@@ -300,3 +300,82 @@ class _Halves(_Kernel):
         for a, b in zip(halves(bits_of(x)), halves(bits_of(y))):
             total = muladd(a, b, total)
         return total
+
+
+class _TwoRows(_Kernel):
+    """Writes a kernel of words whose instruction multiplies two rows by two columns.
+
+    It takes two words of each, and adds 2 x 2 sums. So a vector of sums has two columns of two
+    rows; before and after the loops, the sums of two rows and the same columns are exchanged.
+    """
+
+    @property
+    def at_once(self) -> int:
+        return 2
+
+    def start(self) -> list[Value]:
+        return _exchanged(super().start(), self.tile.vectors)
+
+    def store(self, sums: Sequence[Value]) -> None:
+        super().store(_exchanged(sums, self.tile.vectors))
+
+    def words(self, count: int, a: Value, b: Value, sums: Sequence[Value]) -> list[Value]:
+        """One or two words of each row and of each column; ``a`` is a position in form ``k``."""
+        tile, lanes = self.tile, self.tile.lanes
+        places, sums = [b, self.step(b, self.given["b_step"])], list(sums)
+        if tile.form == "k":
+            left, after = self.adjacent_words(count, a), a + count
+        else:
+            lines = [a, self.step(a, self.given["a_step"])]
+            left = [pair for n in range(0, tile.rows, lanes)
+                    for pair in self.zipped(lines[:count], n)]
+            after = lines[1] if count == 1 else self.step(lines[1], self.given["a_step"])
+        for vector in range(tile.vectors):
+            right = self.zipped(places[:count], vector * lanes)
+            for row in range(0, tile.rows, 2):
+                for half in range(2):
+                    n = (row + half) * tile.vectors + vector
+                    sums[n] = self.plus(left[row // 2], right[half], sums[n])
+        if self.adds:
+            self.fetch(self.step(b, self.writer.machine.tuning.kernels.ahead * 8
+                                 // self.element.bits))
+        after_b = places[1] if count == 1 else self.step(places[1], self.given["b_step"])
+        return [after, after_b, *sums]
+
+    def adjacent_words(self, count: int, position: Value) -> list[Value]:
+        """For each two rows a vector: the words of the one, then those of the other."""
+        words = [self.load(row, position, count) for row in self.rows]
+        if count == 1:
+            empty = Value(self.writer, "zeroinitializer", self.element.of(self.tile.lanes))
+            return [empty.with_lane(0, x).with_lane(2, y)
+                    for x, y in zip(words[::2], words[1::2])]
+        return [x.shuffled((0, 1, 2, 3), y) for x, y in zip(words[::2], words[1::2])]
+
+    lane_terms = partialmethod(words, 2)
+    broadcast_term = rows_term = partialmethod(words, 1)
+
+    def zipped(self, places: Sequence[Value], offset: int) -> list[Value]:
+        """Two vectors with the words of two vectors in turns; the second may be empty."""
+        found = [self.load(place, offset, self.tile.lanes) for place in places]
+        first, second = [*found, Value(self.writer, "zeroinitializer", found[0].type)][:2]
+        return [first.shuffled(lanes, second) for lanes in ((0, 4, 1, 5), (2, 6, 3, 7))]
+
+    def plus(self, x: Value, y: Value, total: Value) -> Value:
+        lanes = self.tile.lanes
+        name, part = (("bfmmla", type_of("bfloat", 2 * lanes)) if self.element.is_float
+                      else ("smmla.v4i32.v16i8", integer(8).of(4 * lanes)))
+        name, sums = f"llvm.aarch64.neon.{name}", total.type
+        self.writer.declared[name] = f"declare {sums.text} @{name}({sums.text}, {part}, {part})"
+        a, b = (self.writer.write(part, f"bitcast {v!r} to {part.text}") for v in (x, y))
+        return self.writer.write(sums, f"call {sums.text} @{name}({total!r}, {a!r}, {b!r})")
+
+
+def _exchanged(sums: Sequence[Value], vectors: int) -> list[Value]:
+    """Sums of rows as those of squares of two rows and columns, and the other way round."""
+    sums = list(sums)
+    for n in range(len(sums)):
+        if n // vectors % 2 == 0:
+            a, b = sums[n], sums[n + vectors]
+            sums[n], sums[n + vectors] = (a.shuffled(lanes, b) for lanes in (
+                (0, 1, 4, 5), (2, 3, 6, 7)))
+    return sums
