@@ -15,7 +15,6 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
-from .._base.symbolic import definitely
 from .._base.tuples import NamedTuple
 from .._control.custom_vjp import custom_vjp
 from ..errors import explain
@@ -117,9 +116,11 @@ def dot_product_attention(
     window = local_window_size
     window = (window, window) if isinstance(window, int) else window
     options = _Options(float(size ** -0.5 if scale is None else scale), bool(is_causal), window)
-    if bias is None and definitely(lambda: count * key.shape[1] >= LONG):
+    keys = key.shape[1]
+    known = bias is None and isinstance(count, int) and isinstance(keys, int)
+    if known and count * keys >= LONG:
         out, residual = _blocked(options, query, key, value, masks)
-    elif bias is None and _is_divided(options, masks, count, key.shape[1]):
+    elif known and DIVIDED <= count <= keys and _skips(options, masks, count, keys):
         out, residual = _in_parts(options, query, key, value, masks)
     else:
         out, residual = _whole(options, query, key, value, bias, masks)
@@ -229,7 +230,7 @@ def _skips(options: _Options, masks: _Masks, queries: int, keys: int) -> bool:
         return False
     if options.window is None:
         return options.causal
-    return min(options.window) >= 0 and definitely(lambda: queries <= keys)
+    return min(options.window) >= 0 and queries <= keys
 
 
 def _in_sight(options: _Options, first, stop, keys, least=max, most=min):
@@ -239,12 +240,6 @@ def _in_sight(options: _Options, first, stop, keys, least=max, most=min):
         before, behind = options.window
         start, end = least(first - before, 0), most(stop + behind, keys)
     return start, most(stop, keys) if options.causal else end
-
-
-def _is_divided(options: _Options, masks: _Masks, queries: int, keys: int) -> bool:
-    """Whether the queries are divided into parts."""
-    return isinstance(queries, int) and isinstance(keys, int) and (
-        DIVIDED <= queries <= keys and _skips(options, masks, queries, keys))
 
 
 def _in_parts(options: _Options, query, key, value, masks: _Masks):
@@ -373,15 +368,16 @@ def _blocked_backward(options, kept, cotangents):
         shared, spread = (jnp.transpose(_block(x, row), (0, 2, 3, 1))[..., None]
                           for x in (common, residual))
 
-        # The residual of a query that sees no key has lost the number of keys by rounding.
-        share = jnp.where(spread > spread.dtype.type(_MASKED / 2), 1, 1 / key.shape[1])
+        if blocks.blind:  # residuals of queries that see no key have lost their number by rounding
+            share = jnp.where(spread > wide.type(_MASKED / 2), wide.type(1),
+                              wide.type(1 / key.shape[1]))
 
         def step(column, state):
             dquery, dkey, dvalue = state
             some_keys, scores = blocks.scores(some, row, column)
             weights = jnp.exp(scores - spread)
             if blocks.blind:
-                weights = weights * share.astype(wide)
+                weights = weights * share
             more = jnp.einsum("bkgts,btkgh->bskh", weights, some_dout, preferred_element_type=wide)
             dvalue = _added(dvalue, more, column)
             dweights = jnp.einsum("btkgh,bskh->bkgts", some_dout, _block(blocks.value, column),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tanx
+import tanx.export
 import tanx.numpy as jnp
 from tanx.nn import _attention, dot_product_attention
 
@@ -98,6 +99,17 @@ def test_blocks_out_of_sight_are_skipped(monkeypatch):
     tanx.effects_barrier()
     assert sorted(seen) == [(row, column) for row in range(8) for column in range(8)
                             if -2 <= column - row <= 1]
+
+
+@pytest.mark.parametrize("constraints", [(), ("t >= 2048",)])
+def test_lengths_that_are_not_known(constraints):
+    (t,) = tanx.export.symbolic_shape("t", constraints=constraints)
+
+    def run(x):
+        return tanx.grad(lambda x: dot_product_attention(x, x, x, is_causal=True)[:, 0, 0].sum())(x)
+    exported = tanx.export.export(tanx.jit(run))(tanx.ShapeDtypeStruct((t, 1, 4), "float32"))
+    x = normal(2048, 1, 4)
+    np.testing.assert_allclose(exported.call(x), run(x), rtol=1e-3, atol=1e-4)
 
 
 def test_long_sequences_need_memory_in_proportion():
