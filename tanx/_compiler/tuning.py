@@ -542,9 +542,11 @@ class AccessTuning(Thresholds):
     # Bytes that stay in the second-level cache, and bytes of a buffer that does not.
     near: int = 1 << 17
     far: int = 1 << 22
-    # Bytes of a buffer from which stores at indices read from data are prefetched, and how many
-    # steps ahead.
-    scattered: int = 1 << 19
+    # Bytes of a buffer from which stores at indices read from data are prefetched, on x86-64 and on
+    # ARM, and how many steps ahead. A million sums added to buffers of 4, 8, 16 and 64 MB take 4.6,
+    # 5.0, 7.0 and 11.6 ms with it, 3.9, 4.7, 8.1 and 15.9 without (Cascade Lake).
+    scattered: int = 3 << 22
+    scattered_on_arm: int = 1 << 19
     steps: int = 16
 
 

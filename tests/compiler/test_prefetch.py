@@ -10,7 +10,8 @@ from tanx._compiler.machine import Machine, as_host, host
 from tests.compiler.agreement import check_function
 from tests.compiler.programs import settings
 
-FAR = {"access.far": 0, "access.scattered": 0, "access.ahead": 64, "access.foreseen": 1 << 14}
+FAR = {"access.far": 0, "access.scattered": 0, "access.scattered_on_arm": 0, "access.ahead": 64,
+       "access.foreseen": 1 << 14}
 MACHINE = Machine("x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512f,+avx512vl,+fma", 512)
 
 
@@ -20,7 +21,7 @@ def zeros(*shape, dtype=np.float32):
 
 
 PROGRAMS = {
-    "scatter": (lambda x, i: x.at[i].add(1.0), zeros(1 << 20), zeros(10_000, dtype=np.int32),
+    "scatter": (lambda x, i: x.at[i].add(1.0), zeros(1 << 22), zeros(10_000, dtype=np.int32),
                 "; prefetch y0 16 steps of i ahead"),
     "columns": (lambda x: x.sum(0), zeros(4096, 512), "; prefetch x0 "),
     "every other row": (lambda x: x[::2] * 2, zeros(4096, 400), "; prefetch x0 2 steps of i ahead"),
@@ -44,7 +45,7 @@ def test_distant_reads_are_prefetched(name):
 @pytest.mark.parametrize("function, args", [
     (lambda x: x[::2] * 2, (zeros(64, 40),)), (lambda x: x + 1, (zeros(4096, 4096),)),
     (lambda x: x.max(1), (zeros(64, 4096),)),
-    (lambda x, i: x.at[i].add(1.0), (zeros(1000), zeros(10_000, dtype=np.int32))),
+    (lambda x, i: x.at[i].add(1.0), (zeros(1 << 20), zeros(10_000, dtype=np.int32))),
 ])
 def test_near_and_regular_reads_are_not_prefetched(function, args):
     with as_host(MACHINE):

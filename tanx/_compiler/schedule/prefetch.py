@@ -20,7 +20,6 @@ from ..._loops.scheduled import Columns, Rows, ScanLine, TransposedTile
 from ..._loops.tiles import Operand, Tiled
 from ..._loops.traverse import children, expressions, loads, statements_in
 from ..machine import Machine
-from ..tuning import AccessTuning
 from .analysis import Analysis, Terms
 from .lanes import Loop, loops_of
 
@@ -77,15 +76,20 @@ class _Place(NamedTuple):
 
 def with_prefetches(statement: Statement, analysis: Analysis, machine: Machine) -> Statement:
     """The statement, whose loops have their kinds, with its prefetches."""
-    if not isinstance(statement, Nest) or not _touches_far_memory(
-            statement, machine.tuning.access):
+    if not isinstance(statement, Nest) or not _touches_far_memory(statement, machine):
         return statement
     return _Prefetches(analysis, machine).nest(statement, _Place())
 
 
-def _touches_far_memory(nest: Nest, tuning: AccessTuning) -> bool:
+def _scattered(machine: Machine) -> int:
+    """Bytes of a buffer from which scattered stores are prefetched."""
+    tuning = machine.tuning.access
+    return tuning.scattered_on_arm if machine.is_arm else tuning.scattered
+
+
+def _touches_far_memory(nest: Nest, machine: Machine) -> bool:
     """Whether a nest accesses a buffer so large that prefetching can pay."""
-    least = min(tuning.far, tuning.scattered)
+    least = min(machine.tuning.access.far, _scattered(machine))
     bodies = [nest.body, *(room.fill for room in (nest.rooms if isinstance(nest, Tiled) else ()))]
     return any(_nbytes(access) >= least for body in bodies for s in statements_in(body)
                if isinstance(s, Store) for access in (Load(s.buffer, s.index),
@@ -101,6 +105,7 @@ class _Prefetches:
 
     def __init__(self, analysis: Analysis, machine: Machine):
         self.analysis, self.line, self.tuning = analysis, machine.line, machine.tuning.access
+        self.scattered = _scattered(machine)
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -198,7 +203,7 @@ class _Prefetches:
         access = Load(store.buffer, store.index)
         reached = prod([size for size, place in zip(store.buffer.shape, store.index)
                         if not place.free.isdisjoint(loop.covers)])
-        if reached * store.buffer.dtype.itemsize < self.tuning.scattered or (
+        if reached * store.buffer.dtype.itemsize < self.scattered or (
                 loop.stride(access.place[0]) is not None) or not all(
                 self.analysis.is_safe(place) and self.analysis.length(place) < self.analysis.quick
                 for place in store.index):
