@@ -38,7 +38,11 @@ def record(cls: type | None = None, /, *, frozen: bool = True, eq: bool = True,
     made: Any = dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
     names = [f.name for f in fields(made)]
 
-    made.__init__, made.__signature__ = _compiling(made), _Signature()
+    def compile_and_run(self, *args: Any, **kwargs: Any) -> None:
+        made.__init__ = _constructor(made)
+        made.__init__(self, *args, **kwargs)
+
+    made.__init__, made.__signature__ = compile_and_run, _Signature(made, compile_and_run)
     if frozen:
         made.__setattr__, made.__delattr__ = _refuse_to_set, _refuse_to_delete
     made.__repr__ = _repr
@@ -48,26 +52,15 @@ def record(cls: type | None = None, /, *, frozen: bool = True, eq: bool = True,
     return made
 
 
-def _compiling(cls: Any) -> Callable:
-    """An ``__init__`` that compiles the constructor, which takes its place, and runs it."""
-    def compile_and_run(self, *args: Any, **kwargs: Any) -> None:
-        compile_now()
-        cls.__init__(self, *args, **kwargs)
-
-    def compile_now() -> None:
-        cls.__init__ = _constructor(cls)
-
-    compile_and_run.compile_now = compile_now  # type: ignore[attr-defined]
-    return compile_and_run
-
-
 class _Signature:
     """Compiles the constructor of a record whose signature is asked for, which then has it."""
 
+    def __init__(self, made: Any, before: Callable):
+        self.made, self.before = made, before
+
     def __get__(self, instance: object, cls: type) -> None:
-        compile_now = getattr(cls.__init__, "compile_now", None)
-        if compile_now is not None:
-            compile_now()
+        if self.made.__init__ is self.before:
+            self.made.__init__ = _constructor(self.made)
         raise AttributeError("__signature__")  # `inspect` then reads that of the constructor
 
 

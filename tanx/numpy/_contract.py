@@ -42,11 +42,10 @@ def product(function: str, a, b, dimension_numbers, precision=None, preferred_el
             f"a: {x}, dimensions {tuple(summed_a)}", f"b: {y}, dimensions {tuple(summed_b)}",
             hint="x.mT swaps the last two dimensions; tanx.numpy.einsum names them all."))
     weak = False
-    if preferred_element_type is None and x.dtype == y.dtype and not (x.weak_type or y.weak_type):
-        return lax.dot_general(a, b, dimension_numbers, precision, x.dtype,
-                               out_sharding=out_sharding)
     if preferred_element_type is not None:
         dtype = dtypes.requested_dtype(preferred_element_type, f"tanx.numpy.{function}")
+    elif x.dtype == y.dtype and not (x.weak_type or y.weak_type):
+        dtype = x.dtype
     else:
         dtype, weak = dtypes.result_type(a, b, return_weak_type_flag=True)
         # A weakly typed number next to int8 becomes int8; as int32 it would widen the sums.

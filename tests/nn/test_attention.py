@@ -109,7 +109,9 @@ def test_lengths_that_are_not_known(constraints):
         return tanx.grad(lambda x: dot_product_attention(x, x, x, is_causal=True)[:, 0, 0].sum())(x)
     exported = tanx.export.export(tanx.jit(run))(tanx.ShapeDtypeStruct((t, 1, 4), "float32"))
     x = normal(2048, 1, 4)
-    np.testing.assert_allclose(exported.call(x), run(x), rtol=1e-3, atol=1e-4)
+    expected = run(x)
+    for _ in range(4):
+        np.testing.assert_allclose(exported.call(x), expected, rtol=1e-3, atol=1e-4)
 
 
 def test_long_sequences_need_memory_in_proportion():

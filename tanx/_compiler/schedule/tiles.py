@@ -69,9 +69,9 @@ def lanes_of(dtype: np.dtype, machine: Machine) -> int:
 
 def _fits(tile: Tile, machine: Machine, times: str) -> bool:
     """Whether the sums of a tile and its factors stay in registers."""
-    left = 1
-    if machine.multiplies_two_rows(times):
+    if machine.multiplies_two_rows(times):  # a vector for two rows, three for columns
         return tile.rows * tile.vectors + tile.rows / 2 + 3 < machine.vector_registers
+    left = 1
     if tile.form == "m" and not machine.fuses:  # LLVM then loads the numbers of all rows first
         left = tile.rows
     if machine.multiplies_by_lane:
